@@ -1,0 +1,80 @@
+package journal
+
+import "time"
+
+// Case is everything that one effect can be asked about, read for a person.
+type Case struct {
+	Snapshot
+	Tool        Tool
+	Evidence    []Evidence // newest first, at most 50
+	Events      []Event    // oldest first, at most 500
+	Decisions   []Decision // oldest first
+	Resolutions []Resolution
+	Siblings    []Sibling // other effects of the root run, at most 50
+	// SupersededBy is the effect that took this one's place, or empty.
+	SupersededBy string
+}
+
+// Sibling is another effect of the same root run, for the effect page.
+type Sibling struct {
+	ID, Tool, Operation, Subject string
+	Amount, Currency             string
+	Class                        Class
+	State                        State
+	CreatedAt                    time.Time
+}
+
+// ListFilter narrows the list. Zero fields do not narrow. The list holds
+// attention only: what is neither live nor settled.
+type ListFilter struct {
+	State     State
+	Tool      string
+	Class     Class
+	Provider  string
+	Namespace string
+	RootRun   string
+	Query     string // substring of subject, operation, tool, provider id; or a whole id, key or reference
+	After     string // cursor: an effect id with its time, as ListPage.Next gave it
+	Newest    bool   // newest first; else oldest first
+	Limit     int    // 0 = 50, at most 200
+}
+
+// ListPage is one page of the list.
+type ListPage struct {
+	Rows []Snapshot // each assessed by the reader
+	Next string     // cursor of the next page, empty at the end
+	// Total counts what the filter matches, up to TotalCap.
+	Total  int
+	Counts []ListCount // by tool and provider, over all that needs attention
+	Now    time.Time   // the database's clock
+}
+
+// TotalCap bounds what ListPage.Total counts.
+const TotalCap = 10_000
+
+// ListCount is one group of the list's header.
+type ListCount struct {
+	Tool, Provider string
+	Count          int
+	Oldest         time.Time
+}
+
+// AuditRecord is an audit row for the auditor's page: the parsed body beside
+// the sealed bytes.
+type AuditRecord struct {
+	Seq        int64
+	At         time.Time
+	Kind       string
+	EffectID   string
+	Actor      string
+	Name       string
+	Source     string
+	Was, State string
+	Tool       string
+	Code       string
+	Reason     string
+	Result     string
+	Evidence   string
+	Hash       []byte
+	Body       []byte
+}
