@@ -1,0 +1,172 @@
+-- name: BeginEffect :one
+-- The first half of the happy path: one statement decides that the key is new,
+-- that the tool is known and journaled, that nothing was purged under the key,
+-- that the journal is not quarantined and that a superseded effect is closed.
+-- Zero rows: the caller reads what stood in the way and answers from that.
+-- Plan: tools and journal_meta by primary key, tombstones by primary key,
+-- arbiter index effects_key.
+with clock as materialized (select clock_timestamp()::timestamptz as now)
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
+    root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
+    args, fingerprint, fingerprint_rule, resume, supersedes, traceparent,
+    state, created_at, state_at,
+    claim_id, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms)
+select @id, @namespace, @key, @ref, t.name, t.class, t.provider, t.key_window_ms,
+    greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint),
+    @root_run, sqlc.narg(root_run_started_at), @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels)::jsonb,
+    sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), sqlc.narg(supersedes), @traceparent,
+    'INTENT', clock.now, clock.now,
+    @claim_id, @lease_token, @worker, clock.now, clock.now + sqlc.arg(lease_ms)::bigint * interval '1 ms', clock.now + sqlc.arg(lease_ms)::bigint * interval '1 ms',
+    clock.now + (sqlc.arg(lease_ms)::bigint + greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)) * interval '1 ms',
+    greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)
+from clock, tools t, journal_meta m
+where t.name = @tool and t.class <> 'read_only' and t.version = sqlc.arg(tool_version)::integer and not m.quarantined
+    and not exists (select from tombstones d where d.key_hash = @key_hash)
+    and (sqlc.narg(supersedes)::uuid is null or exists (
+        select from effects x where x.id = sqlc.narg(supersedes) and x.namespace = @namespace
+            and x.state in ('ABANDONED', 'REJECTED') and not x.contradicted))
+on conflict (namespace, key) do nothing
+returning key_window_ms, attempt_timeout_ms;
+
+-- name: CommitEffect :one
+-- The second half of the happy path: the first attempt, in time. Everything
+-- else takes the slow path. Addressed by primary key; the token is the fence.
+update effects set state = 'COMMITTED', version = version + 1, result = sqlc.narg(result), provider_id = @provider_id,
+    settled_by = 'worker', fenced_at = clock_timestamp(), state_at = clock_timestamp(), next_look_at = null, gave_up = false
+where id = @id and attempt = @attempt and lease_token = @lease_token and state = 'INTENT' and attempt = 1
+    and fenced_at is null and not probably_double
+returning version;
+
+-- name: Heartbeat :one
+-- Needs an unfenced attempt and an unexpired lease; never past the deadline.
+-- Does not raise the version: it changes nothing that a decision stands on.
+update effects set lease_until = least(attempt_deadline, clock_timestamp() + (send_by - granted_at))
+where id = @id and attempt = @attempt and lease_token = @lease_token and state = 'INTENT'
+    and fenced_at is null and lease_until > clock_timestamp() and attempt_deadline > clock_timestamp()
+returning (extract(epoch from lease_until - clock_timestamp()) * 1000)::bigint as lease_for_ms;
+
+-- name: EffectByID :one
+select sqlc.embed(effects), clock_timestamp()::timestamptz as db_now from effects where id = @id;
+
+-- name: EffectByKey :one
+select sqlc.embed(effects), clock_timestamp()::timestamptz as db_now from effects where namespace = @namespace and key = @key;
+
+-- name: SaveEffect :execrows
+-- Every slow transition is this one statement: its WHERE repeats state,
+-- attempt, lease token and version, and the guard on the database's clock.
+update effects set
+    state = @state, version = sqlc.arg(version)::bigint + 1, issue = @issue, parked_reason = @parked_reason, retry_at = sqlc.narg(retry_at),
+    cleared_attempt = @cleared_attempt, result = sqlc.narg(result), provider_id = @provider_id, settled_by = @settled_by,
+    refusal = @refusal, contradicted = @contradicted, probably_double = @probably_double, orphan = @orphan,
+    gave_up = @gave_up, drifted = @drifted, open_delivery = @open_delivery, next_look_at = sqlc.narg(next_look_at),
+    looks = @looks, state_at = @state_at, client_timeout_ms = @client_timeout_ms,
+    attempt = @attempt, claim_id = @claim_id, lease_token = @lease_token, order_id = sqlc.narg(order_id), worker = @worker,
+    granted_at = sqlc.narg(granted_at), lease_until = sqlc.narg(lease_until), send_by = sqlc.narg(send_by),
+    attempt_deadline = sqlc.narg(attempt_deadline), attempt_timeout_ms = @attempt_timeout_ms, fenced_at = sqlc.narg(fenced_at)
+where id = @id and version = @version and state = @was_state and attempt = @was_attempt and lease_token = @was_token
+    and case sqlc.arg(guard)::int
+        when 1 then fenced_at is not null or lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp()
+        when 2 then fenced_at is null and lease_until > clock_timestamp()
+        else true end;
+
+-- name: InsertEffectRow :exec
+-- An orphan, or an effect parked at birth after a recovery.
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at,
+    turn, run, step, operation, subject, amount, currency, labels, args, fingerprint, fingerprint_rule, resume, traceparent,
+    state, parked_reason, result, provider_id, settled_by, orphan, open_delivery, next_look_at, created_at, state_at,
+    attempt, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, fenced_at)
+values (@id, @namespace, @key, @ref, @tool, @class, @provider, @key_window_ms, @client_timeout_ms, @root_run, sqlc.narg(root_run_started_at),
+    @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels), sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), @traceparent,
+    @state, @parked_reason, sqlc.narg(result), @provider_id, @settled_by, @orphan, false, sqlc.narg(next_look_at), @at, @at,
+    @attempt, @lease_token, @worker, @at, @at, @at, @at, @at);
+
+-- name: StuckEffects :many
+-- What the sweeper has to fence: unowned INTENTs that no write closed yet, and
+-- orders that are over. Plan: effects_open.
+select id from effects
+where state = 'INTENT' and fenced_at is null and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
+order by created_at limit @max_rows;
+
+-- name: OverdueOrders :many
+select effect_id from orders where ended = '' and attempt = 0 and expires_at <= clock_timestamp() limit @max_rows;
+
+-- name: ClaimLooks :many
+-- The collector's work: due looks, oldest first, each claimed by moving its
+-- time; a claim that is not followed by evidence comes due again.
+update effects set next_look_at = clock_timestamp() + sqlc.arg(claim_ms)::bigint * interval '1 ms'
+where id in (select id from effects e where e.next_look_at <= clock_timestamp() order by e.next_look_at limit @max_rows for update skip locked)
+returning id;
+
+-- name: ScheduleLook :execrows
+update effects set next_look_at = clock_timestamp() where id = @id and (next_look_at is null or next_look_at > clock_timestamp());
+
+-- name: Canary :one
+-- A recently committed effect of the provider: the positive control. Settled by
+-- its worker, old enough for the index lag, young enough for the retention.
+-- Plan: primary key backwards between two UUIDv7 bounds, first match wins.
+select id, ref, provider_id, created_at, state_at from effects
+where id < @before_id and id > @after_id and provider = @provider and state = 'COMMITTED' and settled_by = 'worker'
+    and not probably_double and state_at <= @committed_before
+order by id desc limit 1;
+
+-- name: RootRunSiblings :many
+select id, tool, operation, subject, state, created_at, amount, currency, class from effects
+where root_run = @root_run and namespace = @namespace and id <> @id order by id limit 50;
+
+-- name: ToolByName :one
+select * from tools where name = @name;
+
+-- name: ListTools :many
+select * from tools order by name;
+
+-- name: PutTool :one
+-- Idempotent: the version rises only if something changed.
+insert into tools (name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, updated_by)
+values (@name, @class, @provider, @key_window_ms, @client_timeout_ms, @identity_fields, @display_fields, sqlc.narg(args_schema), @updated_by)
+on conflict (name) do update set class = excluded.class, provider = excluded.provider, key_window_ms = excluded.key_window_ms,
+    client_timeout_ms = excluded.client_timeout_ms, identity_fields = excluded.identity_fields, display_fields = excluded.display_fields,
+    args_schema = excluded.args_schema, version = tools.version + 1, updated_at = clock_timestamp(), updated_by = excluded.updated_by
+where (tools.class, tools.provider, tools.key_window_ms, tools.client_timeout_ms, tools.identity_fields, tools.display_fields, tools.args_schema)
+    is distinct from (excluded.class, excluded.provider, excluded.key_window_ms, excluded.client_timeout_ms, excluded.identity_fields, excluded.display_fields, excluded.args_schema)
+returning version, (xmax = 0)::boolean as inserted;
+
+-- name: Meta :one
+select quarantined, clock_suspect, clock_timestamp()::timestamptz as db_now from journal_meta;
+
+-- name: SetQuarantine :exec
+update journal_meta set quarantined = @quarantined;
+
+-- name: TombstoneExists :one
+select exists (select from tombstones where key_hash = @key_hash);
+
+-- name: InsertTombstone :exec
+insert into tombstones (key_hash, fingerprint, state, at) values (@key_hash, @fingerprint, @state, clock_timestamp()) on conflict do nothing;
+
+-- name: EffectsByIDs :many
+select sqlc.embed(effects), clock_timestamp()::timestamptz as db_now from effects where id = any (@ids::uuid[]);
+
+-- name: AttemptsOf :many
+select * from attempts where effect_id = any (@ids::uuid[]) order by effect_id, number;
+
+-- name: LooksOf :many
+select id, seq, effect_id, verdict, reason, covers_attempt, started_at, look_again_at, digest from evidence
+where effect_id = any (@ids::uuid[]) order by seq;
+
+-- name: OrdersOf :many
+select * from orders where effect_id = any (@ids::uuid[]) order by created_at, id;
+
+-- name: PurgeCandidates :many
+-- Settled, quiet, old: never anything that needs attention.
+select id, namespace, key, fingerprint, state from effects e
+where e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and not (e.open_delivery or e.contradicted or e.probably_double or e.orphan)
+    and e.next_look_at is null and e.state_at < clock_timestamp() - sqlc.arg(keep_ms)::bigint * interval '1 ms'
+    and not exists (select from evidence v where v.effect_id = e.id) and not exists (select from decisions d where d.effect_id = e.id)
+order by e.id limit @max_rows for update skip locked;
+
+-- name: PurgeEffect :exec
+with a as (delete from attempts where attempts.effect_id = @id), h as (delete from handles where handles.effect_id = @id),
+    v as (delete from events where events.effect_id = @id), al as (delete from alerts where alerts.effect_id = @id),
+    o as (delete from orders where orders.effect_id = @id), dl as (delete from deliveries where deliveries.effect_id = @id)
+delete from effects where effects.id = @id;

@@ -1,0 +1,161 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
+)
+
+// Commit records that the provider confirmed the effect. In time and on the
+// first attempt it is one UPDATE. An unknown id is never refused: a known key
+// makes it a late fact on that row, an unknown one an orphan.
+func (s *Store) Commit(ctx context.Context, r journal.CommitRequest) (journal.CommitAnswer, error) {
+	if err := r.Validate(); err != nil {
+		return journal.CommitAnswer{}, err
+	}
+	r.ProviderID = clean(r.ProviderID, 1000)
+	_, err := s.q.CommitEffect(ctx, s.pool, sqlc.CommitEffectParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken,
+		Result: r.Result, ProviderID: r.ProviderID})
+	if err == nil {
+		return journal.CommitAnswer{EffectID: r.EffectID, State: journal.StateCommitted}, nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return journal.CommitAnswer{}, mapError("committing effect "+r.EffectID, err)
+	}
+	var a journal.CommitAnswer
+	err = s.report(ctx, r.Report, func(_ context.Context, _ pgx.Tx, l *loaded) (journal.Change, bool, error) {
+		c, ans, err := l.Commit(r)
+		a = ans
+		return c, err == nil || errors.Is(err, journal.ErrCommitConflict), err
+	})
+	if errors.Is(err, journal.ErrNotFound) {
+		return s.orphanCommit(ctx, r)
+	}
+	return a, err
+}
+
+// Fail records that an attempt ended without a confirmation and answers what
+// follows. It never grants.
+func (s *Store) Fail(ctx context.Context, r journal.FailRequest) (journal.FailAnswer, error) {
+	if err := r.Validate(); err != nil {
+		return journal.FailAnswer{}, err
+	}
+	r.Error = clean(r.Error, 4000)
+	var a journal.FailAnswer
+	err := s.report(ctx, r.Report, func(_ context.Context, _ pgx.Tx, l *loaded) (journal.Change, bool, error) {
+		c, ans, err := l.Fail(r)
+		a = ans
+		return c, err == nil, err
+	})
+	if errors.Is(err, journal.ErrNotFound) {
+		return s.orphanFail(ctx, r)
+	}
+	return a, err
+}
+
+// report runs a step on the effect of a report: by id, else by key.
+func (s *Store) report(ctx context.Context, r journal.Report, do step) error {
+	err := s.transition(ctx, s.byID(r.EffectID), do)
+	if !errors.Is(err, journal.ErrNotFound) || journal.ValidateKey(r.Key) != nil {
+		return err
+	}
+	return s.transition(ctx, s.byKey(r.Namespace, r.Key), do)
+}
+
+// Heartbeat renews the lease. *LeaseLostError says that it is over.
+func (s *Store) Heartbeat(ctx context.Context, r journal.Report) (journal.HeartbeatAnswer, error) {
+	left, err := s.q.Heartbeat(ctx, s.pool, sqlc.HeartbeatParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return journal.HeartbeatAnswer{}, s.leaseLost(ctx, r)
+	}
+	if err != nil {
+		return journal.HeartbeatAnswer{}, mapError("renewing the lease of effect "+r.EffectID, err)
+	}
+	return journal.HeartbeatAnswer{LeaseFor: fromMS(left)}, nil
+}
+
+func (s *Store) leaseLost(ctx context.Context, r journal.Report) error {
+	l, err := s.byID(r.EffectID)(ctx, s.pool)
+	if err != nil {
+		return err
+	}
+	return &journal.LeaseLostError{EffectID: l.Effect.ID, State: l.Effect.State, Decision: l.Newest}
+}
+
+// Handle journals a provider-side id. Of a fenced attempt it is stored all the
+// same, and *LeaseLostError returned.
+func (s *Store) Handle(ctx context.Context, r journal.HandleRequest) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	l, err := s.byID(r.EffectID)(ctx, s.pool)
+	if err != nil {
+		return err
+	}
+	a, ok := l.AttemptByToken(r.Attempt, r.LeaseToken)
+	if !ok {
+		return fmt.Errorf("journaling a handle: %w", journal.ErrUnknownAttempt)
+	}
+	p := sqlc.PutHandleParams{EffectID: r.EffectID, Attempt: int32(r.Attempt), Kind: r.Kind, Value: clean(r.Value, 1000)}
+	if err := s.q.PutHandle(ctx, s.pool, p); err != nil {
+		return mapError("journaling a handle of effect "+r.EffectID, err)
+	}
+	if !a.FencedAt.IsZero() {
+		return &journal.LeaseLostError{EffectID: l.Effect.ID, State: l.Effect.State, Decision: l.Newest}
+	}
+	return nil
+}
+
+// orphanCommit keeps a confirmation that no row expects.
+func (s *Store) orphanCommit(ctx context.Context, r journal.CommitRequest) (journal.CommitAnswer, error) {
+	p := s.orphan(ctx, r.Report)
+	p.State, p.SettledBy = string(journal.StateCommitted), "worker"
+	p.Result, p.ProviderID = r.Result, r.ProviderID
+	if err := s.q.InsertEffectRow(ctx, s.pool, p); err != nil {
+		return journal.CommitAnswer{}, mapError("keeping an orphan", err)
+	}
+	return journal.CommitAnswer{EffectID: p.ID, State: journal.StateCommitted, Late: true, Orphan: true}, nil
+}
+
+// orphanFail keeps a report of unknown outcome as a parked row; a report that
+// nothing happened needs none.
+func (s *Store) orphanFail(ctx context.Context, r journal.FailRequest) (journal.FailAnswer, error) {
+	if r.Phase != journal.PhaseSent {
+		d := journal.DirectiveRetry
+		if r.Phase == journal.PhaseRefused && r.Final {
+			d = journal.DirectiveRejected
+		}
+		return journal.FailAnswer{EffectID: r.EffectID, Directive: d, Reason: journal.ReasonOrphan, RetryAfter: s.policy.BackoffBase}, nil
+	}
+	p := s.orphan(ctx, r.Report)
+	p.State, p.ParkedReason = string(journal.StateParked), journal.ReasonOrphan
+	now := time.Now()
+	p.NextLookAt = &now
+	if err := s.q.InsertEffectRow(ctx, s.pool, p); err != nil {
+		return journal.FailAnswer{}, mapError("keeping an orphan", err)
+	}
+	return journal.FailAnswer{EffectID: p.ID, Directive: journal.DirectiveParked, Reason: journal.ReasonOrphan, State: journal.StateParked}, nil
+}
+
+func (s *Store) orphan(ctx context.Context, r journal.Report) sqlc.InsertEffectRowParams {
+	now := time.Now()
+	id := journal.NewID(now)
+	key := r.Key
+	if journal.ValidateKey(key) != nil {
+		key = "orphan/" + id
+	}
+	t, err := s.tool(ctx, r.Tool)
+	if err != nil {
+		t.Class = journal.ClassAtMostOnce
+	}
+	return sqlc.InsertEffectRowParams{ID: id, Namespace: clean(r.Namespace, 120), Key: key, Ref: journal.Ref(r.Namespace, key),
+		Tool: clean(r.Tool, 120), Class: string(t.Class), Provider: t.Provider, KeyWindowMs: ms(t.KeyWindow), ClientTimeoutMs: ms(t.ClientTimeout),
+		RootRun: "unknown", Operation: "unknown", Fingerprint: "orphan", Orphan: true, At: now,
+		Attempt: int32(max(r.Attempt, 1)), LeaseToken: r.LeaseToken, Worker: r.Worker}
+}

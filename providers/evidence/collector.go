@@ -1,0 +1,216 @@
+package evidence
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/landedhq/landed/journal"
+)
+
+// Source is what the collector needs of the journal.
+type Source interface {
+	// ClaimLooks hands out effects whose look is due; a claim lasts for claim.
+	ClaimLooks(ctx context.Context, limit int, claim time.Duration) ([]string, error)
+	Snapshot(ctx context.Context, id string) (journal.Snapshot, error)
+	// Canary finds a committed effect for the positive control, nil if none.
+	Canary(ctx context.Context, provider string, begunAfter, committedBefore time.Time) (*journal.Canary, error)
+	RecordEvidence(ctx context.Context, e journal.Evidence) (journal.Evidence, error)
+}
+
+// Bounds of the collector's work.
+const (
+	lookTimeout   = 45 * time.Second
+	claimFor      = 90 * time.Second
+	perProvider   = 2 // looks at one provider at a time
+	canaryHorizon = 30 * 24 * time.Hour
+)
+
+// ErrNoAdapter: no adapter is configured for the effect's provider.
+var ErrNoAdapter = errors.New("no evidence adapter is configured for this provider")
+
+// Collector looks for what is due and for what a person asks. It may run in
+// any number of replicas: due looks are claimed by a compare-and-set.
+type Collector struct {
+	src      Source
+	adapters map[string]Adapter
+	slots    map[string]chan struct{}
+	log      *slog.Logger
+
+	mu     sync.Mutex
+	asking map[string]*pending // looks under way here, by effect
+}
+
+type pending struct {
+	done chan struct{}
+	ev   journal.Evidence
+	err  error
+}
+
+// NewCollector makes a collector for the configured providers, by name.
+func NewCollector(src Source, adapters map[string]Adapter, log *slog.Logger) *Collector {
+	c := &Collector{src: src, adapters: adapters, slots: map[string]chan struct{}{}, log: log, asking: map[string]*pending{}}
+	for name := range adapters {
+		c.slots[name] = make(chan struct{}, perProvider)
+	}
+	return c
+}
+
+// CanLook reports whether a provider can be asked.
+func (c *Collector) CanLook(provider string) bool { _, ok := c.adapters[provider]; return ok }
+
+// Run does one round: it claims what is due and looks, providers side by side,
+// so that a slow one holds up no other. It returns how many looks it recorded.
+func (c *Collector) Run(ctx context.Context, limit int) (int, error) {
+	ids, err := c.src.ClaimLooks(ctx, limit, claimFor)
+	if err != nil {
+		return 0, err
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for _, id := range ids {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if _, err := c.look(ctx, id, "schedule"); err != nil {
+				c.log.WarnContext(ctx, "look failed", "effect", id, "error", err)
+				return
+			}
+			mu.Lock()
+			done++
+			mu.Unlock()
+		}()
+	}
+	wg.Wait()
+	return done, nil
+}
+
+// LookNow looks at the provider for a person, now. Several at once for one
+// effect share one look. ErrNoAdapter says that nobody can be asked.
+func (c *Collector) LookNow(ctx context.Context, id, requestedBy string) (journal.Evidence, error) {
+	c.mu.Lock()
+	if p, ok := c.asking[id]; ok {
+		c.mu.Unlock()
+		select {
+		case <-p.done:
+			return p.ev, p.err
+		case <-ctx.Done():
+			return journal.Evidence{}, ctx.Err()
+		}
+	}
+	p := &pending{done: make(chan struct{})}
+	c.asking[id] = p
+	c.mu.Unlock()
+	p.ev, p.err = c.look(ctx, id, requestedBy)
+	c.mu.Lock()
+	delete(c.asking, id)
+	c.mu.Unlock()
+	close(p.done)
+	return p.ev, p.err
+}
+
+// look asks and records. The database's clock at reading the snapshot is when
+// the look started: the clocks of Landed and the journal are never mixed.
+func (c *Collector) look(ctx context.Context, id, by string) (journal.Evidence, error) {
+	s, err := c.src.Snapshot(ctx, id)
+	if err != nil {
+		return journal.Evidence{}, err
+	}
+	name := s.Effect.Provider
+	adapter, ok := c.adapters[name]
+	if !ok {
+		return journal.Evidence{}, fmt.Errorf("looking at provider %q: %w", name, ErrNoAdapter)
+	}
+	slot := c.slots[name]
+	select {
+	case slot <- struct{}{}:
+		defer func() { <-slot }()
+	case <-ctx.Done():
+		return journal.Evidence{}, ctx.Err()
+	}
+	if s, err = c.src.Snapshot(ctx, id); err != nil { // the wait may have been long
+		return journal.Evidence{}, err
+	}
+	begun := time.Now()
+	t := timing(&s)
+	sheet := adapter.Sheet()
+	f, window := c.ask(ctx, adapter, sheet, &s)
+	e := assemble(name, sheet, f, Judge(f, sheet, t))
+	e.EffectID, e.RequestedBy = id, by
+	e.StartedAt, e.FinishedAt = t.StartedAt, t.StartedAt.Add(time.Since(begun))
+	e.WindowFrom, e.WindowTo = window.From, window.To
+	e.Digest = digest(e)
+	out, err := c.src.RecordEvidence(context.WithoutCancel(ctx), e)
+	if err != nil {
+		return e, fmt.Errorf("recording evidence of effect %s: %w", id, err)
+	}
+	c.log.InfoContext(ctx, "looked", "effect", id, "provider", name, "verdict", e.Verdict, "reason", e.Reason)
+	return out, nil
+}
+
+func (c *Collector) ask(ctx context.Context, a Adapter, sheet Sheet, s *journal.Snapshot) (Facts, Question) {
+	q := Question{Ref: s.Effect.Ref, From: s.Effect.CreatedAt.Add(-windowMargin), To: s.Now.Add(windowMargin), Handles: s.Handles}
+	horizon := canaryHorizon
+	if sheet.Retention > 0 {
+		horizon = min(horizon, sheet.Retention/2)
+	}
+	canary, err := c.src.Canary(ctx, s.Effect.Provider, s.Now.Add(-horizon), s.Now.Add(-sheet.IndexLag))
+	if err != nil {
+		return Facts{Err: err}, q
+	}
+	q.Canary = canary
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return Ask(ctx, a, q), q
+}
+
+func timing(s *journal.Snapshot) Timing {
+	t := Timing{StartedAt: s.Now, FirstGrant: s.Effect.CreatedAt, Attempt: s.Effect.Attempt, Attempts: len(s.Attempts),
+		Looks: s.Effect.Looks, Live: s.Live(), ClockSuspect: s.ClockSuspect, ClientTimeout: s.Effect.ClientTimeout}
+	for _, a := range s.Attempts {
+		t.ClientTimeout = max(t.ClientTimeout, a.ClientTimeout)
+		if a.SendBy.After(t.SendBy) {
+			t.SendBy = a.SendBy
+		}
+		if a.FencedAt.IsZero() {
+			t.FencedAt = s.Now // unowned but not fenced yet: count from now
+		} else if a.FencedAt.After(t.FencedAt) {
+			t.FencedAt = a.FencedAt
+		}
+		if a.Number == s.Effect.Attempt && a.FencedAt.IsZero() && s.Effect.State == journal.StateIntent {
+			t.Live = true // NOT_FOUND needs every attempt fenced by a write
+		}
+	}
+	return t
+}
+
+func assemble(adapter string, sheet Sheet, f Facts, j Judgement) journal.Evidence {
+	e := journal.Evidence{Adapter: adapter, Kind: sheet.Kind, Version: sheet.Version, Verdict: j.Verdict, Reason: j.Reason,
+		Explanation: j.Explanation, CoversAttempt: j.CoversAttempt, LookAgainAt: j.LookAgainAt,
+		Matches: f.Answer.Matches, Scopes: f.Answer.Scopes, AllPagesRead: f.Answer.AllPagesRead, Unrelated: f.Answer.Unrelated,
+		Negative: f.Negative, Positive: f.Positive, Exchanges: f.Answer.Exchanges}
+	if f.Err != nil {
+		e.Exchanges = append(e.Exchanges, fault(f.Err).Exchanges...)
+	}
+	for i := range e.Exchanges {
+		e.Exchanges[i].Request, e.Exchanges[i].Response = CapText(e.Exchanges[i].Request), CapText(e.Exchanges[i].Response)
+	}
+	return e
+}
+
+// digest covers everything that the verdict stands on.
+func digest(e journal.Evidence) string {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
