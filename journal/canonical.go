@@ -104,7 +104,7 @@ func (p *canonParser) peek() byte {
 
 func (p *canonParser) value(depth int) (string, error) {
 	p.space()
-	if depth > MaxJSONDepth {
+	if c := p.peek(); (c == '{' || c == '[') && depth >= MaxJSONDepth {
 		return "", p.fail(fmt.Sprintf("is nested deeper than %d levels", MaxJSONDepth))
 	}
 	switch c := p.peek(); {

@@ -155,6 +155,9 @@ type Policy struct {
 	MinLease, DefaultLease, MaxLease time.Duration
 	// RetryGrace: a fenced INTENT nobody retried this long after retry_at needs attention.
 	RetryGrace time.Duration
+	// AlertInterval: a group (tool and provider) that got an alert is left alone
+	// for so long; what comes up meanwhile goes into the next one.
+	AlertInterval time.Duration
 	// BackoffBase and BackoffCap shape the wait that fail answers with.
 	BackoffBase, BackoffCap time.Duration
 }
@@ -165,6 +168,6 @@ func DefaultPolicy() Policy {
 		Version: "default/1", EvidenceMaxAge: 5 * time.Minute, OrderEvidenceAge: time.Hour,
 		PickupWithin: 24 * time.Hour, WindowMargin: 5 * time.Minute, RetryBudget: 6, VerifyLimit: 12,
 		MinLease: time.Second, DefaultLease: time.Minute, MaxLease: time.Hour,
-		RetryGrace: 2 * time.Minute, BackoffBase: 500 * time.Millisecond, BackoffCap: time.Minute,
+		RetryGrace: 2 * time.Minute, AlertInterval: 5 * time.Minute, BackoffBase: 500 * time.Millisecond, BackoffCap: time.Minute,
 	}
 }

@@ -20,7 +20,7 @@ func (s *Store) RaiseAlerts(ctx context.Context) (int, error) {
 // BindAlertMessages groups waiting alerts per tool and provider into one
 // message for each sink.
 func (s *Store) BindAlertMessages(ctx context.Context, sinks []string) (int, error) {
-	groups, err := s.q.UnsentAlertGroups(ctx, s.pool, 100)
+	groups, err := s.q.UnsentAlertGroups(ctx, s.pool, sqlc.UnsentAlertGroupsParams{IntervalMs: ms(s.policy.AlertInterval), MaxRows: 100})
 	if err != nil {
 		return 0, mapError("grouping alerts", err)
 	}
@@ -72,7 +72,7 @@ func (s *Store) ClaimAlertMessages(ctx context.Context, limit int) ([]journal.Al
 	out := make([]journal.AlertMessage, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, journal.AlertMessage{ID: r.ID, Sink: r.Sink, Tool: r.Tool, Provider: r.Provider, Count: int(r.Count),
-			FirstEffect: r.FirstEffect, Tries: int(r.Tries), CreatedAt: r.CreatedAt})
+			FirstEffectID: r.FirstEffect, Tries: int(r.Tries), CreatedAt: r.CreatedAt})
 	}
 	return out, nil
 }

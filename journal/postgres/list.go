@@ -16,9 +16,10 @@ import (
 // that waits for retry_at plus a grace period) and what is settled. The first
 // line repeats the predicate of the index effects_open, for the planner.
 const attention = `((e.state in ('INTENT', 'PARKED', 'REISSUE') or e.open_delivery or e.contradicted or e.probably_double or e.orphan)
-	and not (e.state = 'INTENT' and e.fenced_at is null and e.lease_until > clock_timestamp() and e.attempt_deadline > clock_timestamp())
-	and not (e.state = 'INTENT' and e.fenced_at is not null and e.retry_at + $1::bigint * interval '1 ms' > clock_timestamp() and not e.gave_up)
-	or e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and e.next_look_at <= clock_timestamp())`
+	and not (e.state = 'INTENT' and e.fenced_at is null and coalesce(e.lease_until > clock_timestamp() and e.attempt_deadline > clock_timestamp(), false))
+	and not (e.state = 'INTENT' and e.fenced_at is not null and not e.gave_up
+		and coalesce(e.retry_at + $1::bigint * interval '1 ms' > clock_timestamp(), false))
+	or e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and coalesce(e.next_look_at <= clock_timestamp(), false))`
 
 // where collects conditions and their arguments.
 type where struct {

@@ -24,15 +24,19 @@ func (x *Sessions) Save(ctx context.Context, tokenHash, data []byte, expires tim
 	return mapError("saving a session", x.s.q.AddSession(ctx, x.s.pool, sqlc.AddSessionParams{TokenHash: tokenHash, Data: data, ExpiresAt: expires}))
 }
 
-// Load reads a session that has not expired; journal.ErrNotFound otherwise.
+// Load reads a session; nil data if there is none, or it has expired.
 func (x *Sessions) Load(ctx context.Context, tokenHash []byte) (data []byte, seenAt, expires time.Time, err error) {
 	r, err := x.s.q.SessionByHash(ctx, x.s.pool, tokenHash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, time.Time{}, time.Time{}, nil
+	}
 	return r.Data, r.SeenAt, r.ExpiresAt, mapError("loading a session", err)
 }
 
-// Touch records that the session was used, at most once a minute.
-func (x *Sessions) Touch(ctx context.Context, tokenHash []byte) error {
-	return mapError("touching a session", x.s.q.TouchSession(ctx, x.s.pool, tokenHash))
+// Touch records when the session was used.
+func (x *Sessions) Touch(ctx context.Context, tokenHash []byte, seenAt time.Time) error {
+	p := sqlc.TouchSessionParams{TokenHash: tokenHash, SeenAt: seenAt}
+	return mapError("touching a session", x.s.q.TouchSession(ctx, x.s.pool, p))
 }
 
 // Delete ends a session.

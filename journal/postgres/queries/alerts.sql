@@ -13,7 +13,11 @@ where (e.state = 'PARKED' or e.state = 'INTENT' and e.fenced_at is not null and 
 on conflict (effect_id, occasion) do nothing;
 
 -- name: UnsentAlertGroups :many
-select tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts where message_id is null
+-- A group that got a message a moment ago waits: what comes up meanwhile goes
+-- into the next one.
+select tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts a where message_id is null
+    and not exists (select from alert_messages m where m.tool = a.tool and m.provider = a.provider
+        and m.created_at > clock_timestamp() - sqlc.arg(interval_ms)::bigint * interval '1 ms')
 group by tool, provider order by min(created_at) limit @max_rows;
 
 -- name: GroupAlerts :many

@@ -84,7 +84,7 @@ insert into sessions (token_hash, data, expires_at) values (@token_hash, @data, 
 select data, created_at, seen_at, expires_at from sessions where token_hash = @token_hash and expires_at > clock_timestamp();
 
 -- name: TouchSession :exec
-update sessions set seen_at = clock_timestamp() where token_hash = @token_hash and seen_at < clock_timestamp() - interval '1 minute';
+update sessions set seen_at = greatest(seen_at, @seen_at) where token_hash = @token_hash;
 
 -- name: DropSession :exec
 delete from sessions where token_hash = @token_hash;

@@ -185,9 +185,16 @@ func (q *Queries) RaiseAlerts(ctx context.Context, db DBTX) (int64, error) {
 }
 
 const unsentAlertGroups = `-- name: UnsentAlertGroups :many
-select tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts where message_id is null
-group by tool, provider order by min(created_at) limit $1
+select tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts a where message_id is null
+    and not exists (select from alert_messages m where m.tool = a.tool and m.provider = a.provider
+        and m.created_at > clock_timestamp() - $1::bigint * interval '1 ms')
+group by tool, provider order by min(created_at) limit $2
 `
+
+type UnsentAlertGroupsParams struct {
+	IntervalMs int64
+	MaxRows    int32
+}
 
 type UnsentAlertGroupsRow struct {
 	Tool     string
@@ -196,8 +203,10 @@ type UnsentAlertGroupsRow struct {
 	Oldest   time.Time
 }
 
-func (q *Queries) UnsentAlertGroups(ctx context.Context, db DBTX, maxRows int32) ([]UnsentAlertGroupsRow, error) {
-	rows, err := db.Query(ctx, unsentAlertGroups, maxRows)
+// A group that got a message a moment ago waits: what comes up meanwhile goes
+// into the next one.
+func (q *Queries) UnsentAlertGroups(ctx context.Context, db DBTX, arg UnsentAlertGroupsParams) ([]UnsentAlertGroupsRow, error) {
+	rows, err := db.Query(ctx, unsentAlertGroups, arg.IntervalMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

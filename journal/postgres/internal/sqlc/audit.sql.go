@@ -700,10 +700,15 @@ func (q *Queries) TokenByHash(ctx context.Context, db DBTX, hash []byte) (TokenB
 }
 
 const touchSession = `-- name: TouchSession :exec
-update sessions set seen_at = clock_timestamp() where token_hash = $1 and seen_at < clock_timestamp() - interval '1 minute'
+update sessions set seen_at = greatest(seen_at, $1) where token_hash = $2
 `
 
-func (q *Queries) TouchSession(ctx context.Context, db DBTX, tokenHash []byte) error {
-	_, err := db.Exec(ctx, touchSession, tokenHash)
+type TouchSessionParams struct {
+	SeenAt    time.Time
+	TokenHash []byte
+}
+
+func (q *Queries) TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error {
+	_, err := db.Exec(ctx, touchSession, arg.SeenAt, arg.TokenHash)
 	return err
 }

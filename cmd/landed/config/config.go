@@ -1,0 +1,301 @@
+// Package config reads the configuration of `landed serve`: one YAML file, read
+// strictly. An unknown key is an error with its line; secrets are never written
+// into the file but named: "env:NAME" or "file:/path".
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landedhq/landed/journal"
+)
+
+// Config is the whole file.
+type Config struct {
+	// Listen is where pages and worker API are served; default 127.0.0.1:8080.
+	Listen string `yaml:"listen"`
+	// ExternalURL is how browsers reach this server; the only source of links and
+	// of the login's redirect.
+	ExternalURL string `yaml:"external_url"`
+	// Database is a PostgreSQL connection string, usually env: or file:.
+	Database Secret `yaml:"database"`
+	Login    Login  `yaml:"login"`
+	// Providers are asked for evidence, by the name that tools give.
+	Providers map[string]Provider `yaml:"providers"`
+	// Tools registered here need no worker to register them.
+	Tools  []Tool  `yaml:"tools"`
+	Alerts []Alert `yaml:"alerts"`
+	Policy Policy  `yaml:"policy"`
+	// Every is how often the background rounds start; default 2s.
+	Every Duration `yaml:"every"`
+}
+
+// Login is the OpenID Connect client.
+type Login struct {
+	Issuer       string   `yaml:"issuer"`
+	ClientID     string   `yaml:"client_id"`
+	ClientSecret Secret   `yaml:"client_secret"`
+	Scopes       []string `yaml:"scopes"`
+	GroupsClaim  string   `yaml:"groups_claim"`
+	NameClaim    string   `yaml:"name_claim"`
+	// Roles says which groups give a role.
+	Roles map[string][]string `yaml:"roles"`
+	// AllowInsecureIssuer lets the issuer be http on loopback.
+	AllowInsecureIssuer bool     `yaml:"allow_insecure_issuer"`
+	Idle                Duration `yaml:"idle"`
+	Absolute            Duration `yaml:"absolute"`
+}
+
+// Provider is one account at one provider: exactly one adapter.
+type Provider struct {
+	IMAP *IMAP `yaml:"imap"`
+	RT   *RT   `yaml:"rt"`
+}
+
+// IMAP is a Sent folder.
+type IMAP struct {
+	Address      string   `yaml:"address"` // host:port
+	TLS          string   `yaml:"tls"`     // implicit, starttls or none
+	Username     string   `yaml:"username"`
+	Password     Secret   `yaml:"password"`
+	Mailbox      string   `yaml:"mailbox"`       // "" = by special use
+	SentAppended bool     `yaml:"sent_appended"` // the sending path files its own copy
+	Domain       string   `yaml:"domain"`        // of the Message-IDs that workers write
+	Header       string   `yaml:"header"`
+	IndexLag     Duration `yaml:"index_lag"`
+	Horizon      Duration `yaml:"processing_horizon"`
+}
+
+// RT is a queue of a Request Tracker.
+type RT struct {
+	URL            string   `yaml:"url"`
+	Token          Secret   `yaml:"token"`
+	Queue          string   `yaml:"queue"`
+	Field          string   `yaml:"field"`
+	IndexLag       Duration `yaml:"index_lag"`
+	Horizon        Duration `yaml:"processing_horizon"`
+	AllowPrivate   bool     `yaml:"allow_private"`
+	AllowPlainHTTP bool     `yaml:"allow_plain_http"`
+}
+
+// Tool is journal.Tool in the file's words.
+type Tool struct {
+	Name           string   `yaml:"name"`
+	Class          string   `yaml:"class"`
+	Provider       string   `yaml:"provider"`
+	KeyWindow      Duration `yaml:"key_window"`
+	ClientTimeout  Duration `yaml:"client_timeout"`
+	IdentityFields []string `yaml:"identity_fields"`
+	DisplayFields  []string `yaml:"display_fields"`
+}
+
+// Journal returns the tool as the journal knows it.
+func (t Tool) Journal() journal.Tool {
+	return journal.Tool{Name: t.Name, Class: journal.Class(t.Class), Provider: t.Provider, KeyWindow: t.KeyWindow.D(),
+		ClientTimeout: t.ClientTimeout.D(), IdentityFields: t.IdentityFields, DisplayFields: t.DisplayFields}
+}
+
+// Alert is one sink.
+type Alert struct {
+	Name    string   `yaml:"name"`
+	Webhook *Webhook `yaml:"webhook"`
+}
+
+// Webhook is a signed webhook (Standard Webhooks 1.0).
+type Webhook struct {
+	URL          string `yaml:"url"`
+	Secret       Secret `yaml:"secret"` // whsec_…
+	AllowPrivate bool   `yaml:"allow_private"`
+}
+
+// Policy overrides journal.DefaultPolicy where a field is set.
+type Policy struct {
+	Version          string   `yaml:"version"`
+	EvidenceMaxAge   Duration `yaml:"evidence_max_age"`
+	OrderEvidenceAge Duration `yaml:"order_evidence_age"`
+	PickupWithin     Duration `yaml:"pickup_within"`
+	WindowMargin     Duration `yaml:"window_margin"`
+	RetryBudget      int      `yaml:"retry_budget"`
+	VerifyLimit      int      `yaml:"verify_limit"`
+	DefaultLease     Duration `yaml:"default_lease"`
+	MaxLease         Duration `yaml:"max_lease"`
+	RetryGrace       Duration `yaml:"retry_grace"`
+	AlertInterval    Duration `yaml:"alert_interval"`
+}
+
+// Journal returns the policy in force.
+func (p Policy) Journal() journal.Policy {
+	out := journal.DefaultPolicy()
+	if p.Version != "" {
+		out.Version = p.Version
+	}
+	for _, f := range []struct {
+		to   *time.Duration
+		from Duration
+	}{
+		{&out.EvidenceMaxAge, p.EvidenceMaxAge}, {&out.OrderEvidenceAge, p.OrderEvidenceAge}, {&out.PickupWithin, p.PickupWithin},
+		{&out.WindowMargin, p.WindowMargin}, {&out.DefaultLease, p.DefaultLease}, {&out.MaxLease, p.MaxLease}, {&out.RetryGrace, p.RetryGrace}, {&out.AlertInterval, p.AlertInterval},
+	} {
+		if f.from > 0 {
+			*f.to = f.from.D()
+		}
+	}
+	if p.RetryBudget > 0 {
+		out.RetryBudget = p.RetryBudget
+	}
+	if p.VerifyLimit > 0 {
+		out.VerifyLimit = p.VerifyLimit
+	}
+	return out
+}
+
+// Duration is a length of time as Go writes it: 30s, 5m, 24h.
+type Duration time.Duration
+
+// D returns it as Go knows it.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// UnmarshalYAML reads "30s".
+func (d *Duration) UnmarshalYAML(b []byte) error {
+	var s string
+	if err := yaml.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("a duration is written like 30s, 5m or 24h: %w", err)
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no duration: write it like 30s, 5m or 24h", s)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// Secret is a value that the file only names.
+type Secret string
+
+// UnmarshalYAML refuses a secret that is written out.
+func (s *Secret) UnmarshalYAML(b []byte) error {
+	var v string
+	if err := yaml.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("a secret is named by env:NAME or file:/path: %w", err)
+	}
+	if v != "" && !strings.HasPrefix(v, "env:") && !strings.HasPrefix(v, "file:") {
+		return errors.New("a secret is not written into the file: name it by env:NAME or file:/path")
+	}
+	*s = Secret(v)
+	return nil
+}
+
+// Value reads the secret where it is kept; a trailing line break is dropped.
+func (s Secret) Value() (string, error) {
+	switch name, isEnv := strings.CutPrefix(string(s), "env:"); {
+	case s == "":
+		return "", errors.New("is not set")
+	case isEnv:
+		v := os.Getenv(name)
+		if v == "" {
+			return "", fmt.Errorf("the environment variable %s is empty", name)
+		}
+		return v, nil
+	}
+	b, err := os.ReadFile(strings.TrimPrefix(string(s), "file:"))
+	if err != nil {
+		return "", fmt.Errorf("reading a secret: %w", err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// Load reads and checks a file. Errors name the line, or the key and what to do.
+func Load(path string) (*Config, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	c, err := Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Parse reads a configuration strictly and fills the defaults.
+func Parse(b []byte) (*Config, error) {
+	var c Config
+	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("%s", strings.TrimSpace(yaml.FormatError(err, false, true)))
+	}
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:8080"
+	}
+	if c.Every == 0 {
+		c.Every = Duration(2 * time.Second)
+	}
+	if c.Login.GroupsClaim == "" {
+		c.Login.GroupsClaim = "groups"
+	}
+	return &c, c.check()
+}
+
+func (c *Config) check() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fail("listen: %q is no host:port", c.Listen)
+	}
+	if u, err := url.Parse(c.ExternalURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || (u.Path != "" && u.Path != "/") {
+		fail("external_url: %q must be the address that browsers use, like https://landed.example.com", c.ExternalURL)
+	}
+	if c.Database == "" {
+		fail("database: name the PostgreSQL connection string, like env:LANDED_DATABASE")
+	}
+	if c.Login.Issuer == "" || c.Login.ClientID == "" || c.Login.ClientSecret == "" {
+		fail("login: issuer, client_id and client_secret are needed")
+	}
+	if len(c.Login.Roles) == 0 {
+		fail("login.roles: say which groups give a role, else nobody can sign in")
+	}
+	for role := range c.Login.Roles {
+		if !slices.Contains([]journal.Role{journal.RoleViewer, journal.RoleOperator, journal.RoleApprover, journal.RoleAuditor, journal.RoleAdmin}, journal.Role(role)) {
+			fail("login.roles: %q is none of viewer, operator, approver, auditor, admin", role)
+		}
+	}
+	for name, p := range c.Providers {
+		if err := journal.ValidateName("name", name); err != nil {
+			fail("providers: %s: %v", name, err)
+		}
+		if (p.IMAP == nil) == (p.RT == nil) {
+			fail("providers.%s: name exactly one adapter: imap or rt", name)
+		}
+	}
+	for i, t := range c.Tools {
+		if err := t.Journal().Validate(); err != nil {
+			fail("tools[%d]: %v", i, err)
+		}
+	}
+	names := map[string]bool{}
+	for i, a := range c.Alerts {
+		if a.Name == "" || names[a.Name] || a.Webhook == nil {
+			fail("alerts[%d]: needs a name of its own and a webhook", i)
+		}
+		names[a.Name] = true
+	}
+	if err := c.Policy.check(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (p Policy) check() error {
+	j := p.Journal()
+	if j.DefaultLease > j.MaxLease {
+		return fmt.Errorf("policy: default_lease %s is longer than max_lease %s", j.DefaultLease, j.MaxLease)
+	}
+	return nil
+}
