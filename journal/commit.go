@@ -124,7 +124,7 @@ func (s *Snapshot) othersUnknown(number int) []Attempt {
 // Acknowledge clears contradicted, probably double and orphan without changing
 // the state.
 func (s *Snapshot) Acknowledge(actor Actor, reason string) (Change, error) {
-	if !s.Effect.Contradicted && !s.Effect.ProbablyDouble && !s.Effect.Orphan && !s.Effect.GaveUp {
+	if !s.Effect.Contradicted && !s.Effect.ProbablyDouble && !s.Effect.Orphan {
 		return Change{}, invalid("effect", "has nothing to acknowledge")
 	}
 	c := s.change()

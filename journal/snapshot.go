@@ -14,8 +14,7 @@ type Snapshot struct {
 	Order    *Order    // the newest order, nil if none
 	Handles  []Handle
 	Budget   Budget
-	// CanLook: an adapter is configured for the effect's provider, and the verify
-	// limit is not reached.
+	// CanLook: an adapter is configured for the effect's provider.
 	CanLook bool
 	// ClockSuspect: the database's clock stepped; automatic attempts and
 	// settlement by policy wait.

@@ -12,8 +12,6 @@ import (
 	"github.com/landedhq/landed/journal/postgres"
 )
 
-func TestMain(m *testing.M) { journaltest.Main(m) }
-
 // desk is a store on a database of its own, with one tool per class, and the
 // means to let time pass.
 type desk struct {

@@ -40,21 +40,13 @@ const (
 	maxMaxScan               = 20000
 )
 
-// Secret returns a secret when it is needed. A function instead of a string: it
-// can't be printed by accident, and a rotated secret file is read anew for
-// every session.
-type Secret func() (string, error)
-
-// Fixed returns a Secret that never changes.
-func Fixed(s string) Secret { return func() (string, error) { return s, nil } }
-
 // Config is one account at one IMAP server. Open checks it.
 type Config struct {
 	Address  string         // host:port
 	TLS      TLSMode        // "" = TLSImplicit
 	RootCAs  *x509.CertPool // nil = the system's
 	Username string
-	Password Secret
+	Password evidence.Secret
 	// Mailbox is the folder that holds sent mail, in UTF-8; "" = those that the
 	// server marks with \Sent.
 	Mailbox string

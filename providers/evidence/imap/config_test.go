@@ -78,7 +78,7 @@ func TestM14_HostilePasswordNeverReachesTheWire(t *testing.T) {
 	t.Parallel()
 	srv := imaptest.NewServer(t, nil)
 	cfg := config(srv.Addr())
-	cfg.Password = imap.Fixed("x\"\r\nX1 STORE 1:* +FLAGS (\\Deleted)\r\nX2 EXPUNGE")
+	cfg.Password = evidence.Fixed("x\"\r\nX1 STORE 1:* +FLAGS (\\Deleted)\r\nX2 EXPUNGE")
 	_, err := open(t, cfg).Session(t.Context())
 	if err == nil || strings.Contains(err.Error(), "STORE") {
 		t.Errorf("error %v, want one that does not quote the password", err)

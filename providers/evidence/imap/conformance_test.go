@@ -15,7 +15,7 @@ import (
 // config is for a server on loopback.
 func config(addr string) imap.Config {
 	return imap.Config{
-		Address: addr, TLS: imap.TLSNone, Username: imaptest.User, Password: imap.Fixed(imaptest.Password),
+		Address: addr, TLS: imap.TLSNone, Username: imaptest.User, Password: evidence.Fixed(imaptest.Password),
 		SentAppended: true, Timeout: 2 * time.Minute,
 	}
 }

@@ -65,11 +65,10 @@ func (a *Adapter) deletedScope() string {
 	return "deleted tickets of queue " + a.cfg.Queue + " that were created in the window"
 }
 
-// ticketURL is the page of a ticket for people, or empty without https.
+// ticketURL is the page of a ticket for people. It is built from the configured
+// address, never from what the provider says; whether a page links to it is the
+// page's rule.
 func (a *Adapter) ticketURL(id string) string {
-	if a.base.Scheme != "https" {
-		return ""
-	}
 	u := *a.base
 	u.Path += "/Ticket/Display.html"
 	u.RawQuery = url.Values{"id": {id}}.Encode()

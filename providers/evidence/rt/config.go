@@ -24,20 +24,13 @@ const (
 	DefaultProcessingHorizon = 5 * time.Minute
 )
 
-// Secret returns a secret when it is needed. A function instead of a string: it
-// can't be printed with its Config, and a rotated secret is picked up.
-type Secret func() (string, error)
-
-// Fixed returns a Secret that never changes.
-func Fixed(s string) Secret { return func() (string, error) { return s, nil } }
-
 // Config describes one account at one RT.
 type Config struct {
 	// BaseURL is RT's own address as people open it, e.g.
 	// "https://desk.example.com/rt". https unless AllowPlainHTTP.
 	BaseURL string
 	// Token is an RT auth token ("1-23-…") of a read-only account.
-	Token Secret
+	Token evidence.Secret
 	// Queue is where the worker creates its tickets: the name, spelled as in RT, or
 	// the numeric id. Tickets that were moved elsewhere are found as well.
 	Queue string

@@ -14,7 +14,7 @@ import (
 )
 
 func goodConfig() rt.Config {
-	return rt.Config{BaseURL: "https://desk.example.com/rt/", Token: rt.Fixed("1-2-abc"), Queue: "Desk"}
+	return rt.Config{BaseURL: "https://desk.example.com/rt/", Token: evidence.Fixed("1-2-abc"), Queue: "Desk"}
 }
 
 func TestConfigIsChecked(t *testing.T) {

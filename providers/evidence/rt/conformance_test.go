@@ -44,7 +44,7 @@ func conformOnRealServer(t *testing.T, s *rttest.Server) {
 		Break: func(t *testing.T, b evidencetest.Breakage) evidence.Adapter {
 			if b == evidencetest.BreakAuth {
 				wrong := c
-				wrong.Token = rt.Fixed(s.Token(rttest.AccountReader) + "0")
+				wrong.Token = evidence.Fixed(s.Token(rttest.AccountReader) + "0")
 				return open(t, wrong)
 			}
 			return broken(t, b, s.Token(rttest.AccountReader))
@@ -81,5 +81,5 @@ func broken(t *testing.T, b evidencetest.Breakage, token string) evidence.Adapte
 	desk.SetFaults(rtdesk.Faults{Trouble: trouble})
 	s := httptest.NewServer(desk)
 	t.Cleanup(s.Close)
-	return open(t, rt.Config{BaseURL: s.URL, Token: rt.Fixed(token), Queue: "Desk", AllowPrivate: true, AllowPlainHTTP: true})
+	return open(t, rt.Config{BaseURL: s.URL, Token: evidence.Fixed(token), Queue: "Desk", AllowPrivate: true, AllowPlainHTTP: true})
 }

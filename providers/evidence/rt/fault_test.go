@@ -158,16 +158,17 @@ func TestRowsThatRTAnnouncesAndKeepsMakeTheAnswerIncomplete(t *testing.T) {
 	}
 }
 
-func TestNoLinkWithoutHTTPS(t *testing.T) {
+// The link is built from the configured address, never from the desk's answer.
+func TestLinkComesFromTheConfiguration(t *testing.T) {
 	t.Parallel()
 	desk := newDesk(nil)
 	ref := journal.RandomRef()
 	desk.Add("ours", ref)
 	s := httptest.NewServer(desk)
 	t.Cleanup(s.Close)
-	c := rt.Config{BaseURL: s.URL, Token: rt.Fixed(readerToken), Queue: "Desk", AllowPrivate: true, AllowPlainHTTP: true}
-	if a := mustLook(t, c, ref); len(a.Matches) != 1 || a.Matches[0].URL != "" {
-		t.Errorf("matches %+v, want one without link", a.Matches)
+	c := rt.Config{BaseURL: s.URL, Token: evidence.Fixed(readerToken), Queue: "Desk", AllowPrivate: true, AllowPlainHTTP: true}
+	if a := mustLook(t, c, ref); len(a.Matches) != 1 || a.Matches[0].URL != s.URL+"/Ticket/Display.html?id=1" {
+		t.Errorf("matches %+v, want one that links to the configured desk", a.Matches)
 	}
 }
 
@@ -224,7 +225,7 @@ func TestSecretIsReadPerSessionAndNeverShown(t *testing.T) {
 		t.Errorf("Session: %v", err)
 	}
 	for _, bad := range []string{"", "two words", "a\r\nX-Evil: 1", "naïve"} {
-		c.Token = rt.Fixed(bad)
+		c.Token = evidence.Fixed(bad)
 		if _, err := open(t, c).Session(t.Context()); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("Session with token %q: %v", bad, err)
 		}

@@ -35,7 +35,7 @@ func serve(t *testing.T, h http.Handler) rt.Config {
 	t.Cleanup(s.Close)
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
-	return rt.Config{BaseURL: s.URL, Token: rt.Fixed(readerToken), Queue: "Desk", AllowPrivate: true, RootCAs: pool, Timeout: 10 * time.Second}
+	return rt.Config{BaseURL: s.URL, Token: evidence.Fixed(readerToken), Queue: "Desk", AllowPrivate: true, RootCAs: pool, Timeout: 10 * time.Second}
 }
 
 func open(t *testing.T, c rt.Config) evidence.Adapter {

@@ -12,7 +12,7 @@ import (
 )
 
 func realConfig(s *rttest.Server, account string) rt.Config {
-	return rt.Config{BaseURL: s.URL, Token: rt.Fixed(s.Token(account)), Queue: rttest.Queue, AllowPrivate: true, AllowPlainHTTP: true}
+	return rt.Config{BaseURL: s.URL, Token: evidence.Fixed(s.Token(account)), Queue: rttest.Queue, AllowPrivate: true, AllowPlainHTTP: true}
 }
 
 // TestRealServer runs everything that only a real RT can prove. One server

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/landedhq/landed/cmd/landed/config"
+	"github.com/landedhq/landed/cmd/landed/demo"
+	"github.com/landedhq/landed/cmd/landed/jobs"
+	"github.com/landedhq/landed/handlers"
+	"github.com/landedhq/landed/handlers/api"
+	"github.com/landedhq/landed/handlers/login"
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/decide"
+	"github.com/landedhq/landed/journal/postgres"
+	"github.com/landedhq/landed/providers/alert"
+	"github.com/landedhq/landed/providers/evidence"
+)
+
+// desk is everything that a configuration wires together.
+type desk struct {
+	cfg       *config.Config
+	log       *slog.Logger
+	store     *postgres.Store
+	collector *evidence.Collector
+	decider   *decide.UseCase
+	login     *login.Login
+	notifier  *alert.Notifier
+	adapters  map[string]evidence.Adapter
+	sinks     []alert.Sink
+}
+
+// openStore connects to the configured database.
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*postgres.Store, error) {
+	dsn, err := cfg.Database.Value()
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	return postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.Policy.Journal(), Logger: log, MaxConns: 20,
+		CanLook: func(provider string) bool { _, ok := cfg.Providers[provider]; return ok }})
+}
+
+// newDesk wires a desk; nothing runs yet. Close it.
+func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.Logger) (*desk, error) {
+	d := &desk{cfg: cfg, log: log}
+	var err error
+	if d.adapters, err = openAdapters(cfg); err != nil {
+		return nil, err
+	}
+	if d.sinks, err = openSinks(cfg); err != nil {
+		return nil, err
+	}
+	if d.store, err = openStore(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	d.collector = evidence.NewCollector(d.store, d.adapters, log)
+	d.decider = decide.New(d.store, d.collector, log)
+	if d.notifier, err = alert.New(alert.Config{Store: d.store, Sinks: d.sinks, External: cfg.ExternalURL, Logger: log}); err != nil {
+		d.store.Close()
+		return nil, err
+	}
+	if d.login, err = openLogin(cfg, d.store, x.LoginClient, log); err != nil {
+		d.store.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *desk) close() { d.store.Close() }
+
+// registerTools makes the configuration's tools known.
+func (d *desk) registerTools(ctx context.Context) error {
+	for _, t := range d.cfg.Tools {
+		if err := d.store.RegisterTool(ctx, t.Journal()); err != nil {
+			return fmt.Errorf("registering tool %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// routes builds the web server's routes.
+func (d *desk) routes() (*echo.Echo, error) {
+	return handlers.New(handlers.Config{
+		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Login: d.login,
+		API:   api.New(api.Config{Store: d.store, Tokens: d.store, Logger: d.log}),
+		Actor: login.Actor, FormToken: login.FormToken, ExternalURL: d.cfg.ExternalURL, EvidenceHosts: d.evidenceHosts(),
+		Ready: d.store.Ping, Log: d.log,
+	})
+}
+
+// evidenceHosts are the hosts of the configured providers' pages: evidence links
+// there and nowhere else.
+func (d *desk) evidenceHosts() []string {
+	hosts := []string{"landed.invalid"} // never empty: that would mean any host
+	for _, p := range d.cfg.Providers {
+		if p.RT == nil {
+			continue
+		}
+		if u, err := url.Parse(p.RT.URL); err == nil {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts
+}
+
+// tasks are the background rounds; each is a compare-and-set by itself.
+func (d *desk) tasks() []jobs.Task {
+	every := d.cfg.Every.D()
+	return []jobs.Task{
+		{Name: "sweep", Every: every, Limit: time.Minute, Run: func(ctx context.Context) error {
+			_, err := d.store.Sweep(ctx, 200)
+			return err
+		}},
+		{Name: "look", Every: every, Limit: 3 * time.Minute, Run: func(ctx context.Context) error {
+			_, err := d.collector.Run(ctx, 20)
+			return err
+		}},
+		{Name: "alert", Every: every, Limit: 2 * time.Minute, Run: d.notifier.Run},
+		{Name: "tidy", Every: 10 * time.Minute, Limit: time.Minute, Run: d.store.Sessions().DropExpired},
+	}
+}
+
+// pageDecider gives the pages the one decision use case.
+type pageDecider struct{ u *decide.UseCase }
+
+func (p pageDecider) Decide(ctx context.Context, d journal.Decision) (handlers.DecideResult, error) {
+	r, err := p.u.Decide(ctx, d)
+	return handlers.DecideResult{Decision: r.Decision, Repeated: r.Repeated}, err
+}
+
+// pageLooker gives the pages the collector.
+type pageLooker struct{ c *evidence.Collector }
+
+func (p pageLooker) LookNow(ctx context.Context, id, by string) error {
+	_, err := p.c.LookNow(ctx, id, by)
+	return err
+}

@@ -1,0 +1,250 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/web"
+)
+
+// confirm takes the decision form and shows what would be recorded. Nothing is
+// written: a decision is final only after the person has seen it whole.
+func (s *server) confirm(c echo.Context) error {
+	who, k, f, err := s.takeForm(c)
+	if err != nil {
+		return err
+	}
+	v := effectView{Who: who, Hosts: s.cfg.EvidenceHosts, Form: &f}
+	if c.FormValue(web.FieldEdit) != "" {
+		return s.renderEffect(c, http.StatusOK, k, v, nil)
+	}
+	d := f.decision(k.Effect.ID, who)
+	if f.errors = formErrors(d, f); f.errors.Any() {
+		return s.renderEffect(c, http.StatusUnprocessableEntity, k, v, errorSummary(f.errors))
+	}
+	a := journal.Assess(&k.Snapshot)
+	if changed := changedSince(k, a, d); changed != nil {
+		f.dropChoice()
+		return s.renderEffect(c, http.StatusConflict, k, v, staleNotice(clock{k.Now}, changed))
+	}
+	if b := a.BlockFor(d.Verb, d.Mode); b != nil {
+		return s.renderEffect(c, http.StatusConflict, k, v, blockedNotice(clock{k.Now}, *b))
+	}
+	made := clock{k.Now}.ago(k.Now)
+	return render(c, http.StatusOK, web.Confirm(newConfirmPage(s.shell(c, "Record this decision?", &made), k, a, f, d)))
+}
+
+// decide records the confirmed decision.
+func (s *server) decide(c echo.Context) error {
+	who, k, f, err := s.takeForm(c)
+	if err != nil {
+		return err
+	}
+	d := f.decision(k.Effect.ID, who)
+	res, err := s.cfg.Decider.Decide(c.Request().Context(), d)
+	if err != nil {
+		return s.refused(c, who, f, err)
+	}
+	note := noteDecided
+	if res.Repeated {
+		note = noteRepeated
+	}
+	return c.Redirect(http.StatusSeeOther, web.EffectNoteURL(k.Effect.ID, note))
+}
+
+// takeForm reads what both steps need, and says no to whoever may not decide.
+func (s *server) takeForm(c echo.Context) (journal.Actor, *journal.Case, formState, error) {
+	who, err := s.viewer(c)
+	if err != nil {
+		return who, nil, formState{}, err
+	}
+	if !who.MayDecide() {
+		return who, nil, formState{}, &roleError{what: "decide", need: []journal.Role{journal.RoleOperator, journal.RoleApprover}}
+	}
+	k, err := s.loadCase(c)
+	return who, k, parseForm(c), err
+}
+
+// refused shows the effect as it is now, with what the person typed.
+func (s *server) refused(c echo.Context, who journal.Actor, f formState, err error) error {
+	var (
+		se *journal.StaleError
+		be *journal.BlockedError
+		ie *journal.InvalidError
+	)
+	isStale, isBlocked, isInvalid := errors.As(err, &se), errors.As(err, &be), errors.As(err, &ie)
+	if !isStale && !isBlocked && !isInvalid {
+		return err
+	}
+	k, loadErr := s.loadCase(c) // as it is now, not as it was before
+	if loadErr != nil {
+		return loadErr
+	}
+	s.log.InfoContext(c.Request().Context(), "decision refused", "request", c.Response().Header().Get(headerRequestID), "effect", k.Effect.ID, "err", err)
+	v := effectView{Who: who, Hosts: s.cfg.EvidenceHosts, Form: &f}
+	now := clock{k.Now}
+	switch {
+	case isStale:
+		f.dropChoice()
+		return s.renderEffect(c, http.StatusConflict, k, v, staleNotice(now, se))
+	case isBlocked:
+		return s.renderEffect(c, http.StatusConflict, k, v, blockedNotice(now, journal.Block{Code: be.Reason, Until: be.Until}))
+	}
+	f.errors = fieldErrors(ie)
+	return s.renderEffect(c, http.StatusUnprocessableEntity, k, v, errorSummary(f.errors))
+}
+
+// formState is the decision form as a person sent it.
+type formState struct {
+	choice, code, reason, providerID, version, digest string
+	errors                                            web.FieldErrors
+}
+
+// dropChoice: what was chosen before something changed has to be chosen anew.
+func (f *formState) dropChoice() { f.choice = "" }
+
+func parseForm(c echo.Context) formState {
+	get := func(name string) string { return c.Request().PostForm.Get(name) }
+	return formState{
+		choice: get(web.FieldChoice), code: get(web.FieldCode), reason: strings.ReplaceAll(get(web.FieldReason), "\r\n", "\n"),
+		providerID: strings.TrimSpace(get(web.FieldProviderID)), version: get(web.FieldVersion), digest: get(web.FieldDigest),
+	}
+}
+
+// decision is what the form says. A provider's id belongs to a landing only.
+func (f formState) decision(id string, who journal.Actor) journal.Decision {
+	verb, mode, _ := strings.Cut(f.choice, "/")
+	version, err := strconv.ParseInt(f.version, 10, 64)
+	if err != nil {
+		version = 0
+	}
+	d := journal.Decision{EffectID: id, Verb: journal.Verb(verb), Mode: journal.ReissueMode(mode), Expected: version, Digest: f.digest,
+		Actor: who, Source: "page", ReasonCode: journal.ReasonCode(f.code), Reason: f.reason}
+	if d.Verb == journal.VerbCloseLanded {
+		d.ProviderID = f.providerID
+	}
+	return d
+}
+
+// formErrors names every field that has to be mended, not only the first.
+func formErrors(d journal.Decision, f formState) web.FieldErrors {
+	var out web.FieldErrors
+	if f.choice == "" {
+		out.Choice = "Choose what is true and what should follow."
+	}
+	if f.code == "" {
+		out.Code = "Pick a reason from the list."
+	}
+	// One field at a time: the others are stood in for by values that pass.
+	probe := journal.Decision{Verb: journal.VerbCloseLanded, Expected: 1, ReasonCode: journal.ReasonCodes()[0], Reason: "stands in for a reason"}
+	check := func(change func(*journal.Decision), field *string) {
+		p := probe
+		change(&p)
+		var ie *journal.InvalidError
+		if err := p.Validate(); *field == "" && errors.As(err, &ie) {
+			*field = sentence(ie)
+		}
+	}
+	check(func(p *journal.Decision) { p.Verb, p.Mode = d.Verb, d.Mode }, &out.Choice)
+	check(func(p *journal.Decision) { p.ReasonCode = d.ReasonCode }, &out.Code)
+	check(func(p *journal.Decision) { p.Reason = d.Reason }, &out.Reason)
+	check(func(p *journal.Decision) { p.ProviderID = d.ProviderID }, &out.ProviderID)
+	check(func(p *journal.Decision) { p.Expected = d.Expected }, &out.Choice)
+	return out
+}
+
+func fieldErrors(ie *journal.InvalidError) web.FieldErrors {
+	text := sentence(ie)
+	switch ie.Field {
+	case "reason_code":
+		return web.FieldErrors{Code: text}
+	case "reason":
+		return web.FieldErrors{Reason: text}
+	case "provider_id":
+		return web.FieldErrors{ProviderID: text}
+	}
+	return web.FieldErrors{Choice: text}
+}
+
+// sentence makes "reason has 3 characters: say …" speak of the form.
+func sentence(ie *journal.InvalidError) string {
+	what := "This "
+	switch ie.Field {
+	case "reason":
+		what = "Your text "
+	case "reason_code":
+		what = "The reason "
+	case "provider_id":
+		what = "The provider’s id "
+	case "effect":
+		what = "The effect "
+	case "version":
+		what = "The version that you saw "
+	}
+	return what + strings.TrimSuffix(strings.TrimSpace(ie.Detail), ".") + "."
+}
+
+func errorSummary(e web.FieldErrors) *web.Notice {
+	n := &web.Notice{Tone: web.ToneStop, Title: "Nothing is recorded yet: something is missing"}
+	add := func(text, anchor string) {
+		if text != "" {
+			n.Fields = append(n.Fields, web.Link{Text: text, URL: "#" + anchor})
+		}
+	}
+	add(e.Choice, "f-choice")
+	add(e.Code, "f-code")
+	add(e.Reason, "f-reason")
+	add(e.ProviderID, "f-provider-id")
+	return n
+}
+
+// changedSince says what changed between the page and now, as the use case would.
+func changedSince(k *journal.Case, a journal.Assessment, d journal.Decision) *journal.StaleError {
+	if k.Decidable() && a.Digest == d.Digest && k.Effect.Version == d.Expected {
+		return nil
+	}
+	e := &journal.StaleError{EffectID: k.Effect.ID, Version: k.Effect.Version, State: k.Effect.State}
+	if !k.Decidable() {
+		e.Changed = append(e.Changed, "It no longer waits for a decision. It is "+web.StateName(k.Effect.State)+".")
+	}
+	if a.Digest != d.Digest {
+		e.Changed = append(e.Changed, "New evidence came in.")
+	}
+	if len(e.Changed) == 0 {
+		e.Changed = append(e.Changed, "A report or another look changed it.")
+	}
+	if n := len(k.Decisions); n > 0 && !k.Decidable() {
+		e.Winner = &k.Decisions[n-1]
+	}
+	return e
+}
+
+func staleNotice(c clock, e *journal.StaleError) *web.Notice {
+	n := &web.Notice{Tone: web.ToneStop, Title: "Not recorded: it changed since the page was made"}
+	if w := e.Winner; w != nil {
+		who := web.Visible(firstOf(w.Actor.Name, w.Actor.Subject), 80).String()
+		at := c.ago(w.At)
+		n.Title = "Not recorded: " + who + " decided first"
+		n.Lines = append(n.Lines, fmt.Sprintf("%s chose “%s” %s (%s).", who, verbTitle(w.Verb, w.Mode), at.Rel, at.Full))
+	}
+	n.Lines = append(n.Lines, e.Changed...)
+	n.Lines = append(n.Lines, "Your text is kept below. The page shows the effect as it is now.")
+	n.Links = []web.Link{{Text: "To your text", URL: "#" + web.AnchorDecide}}
+	return n
+}
+
+func blockedNotice(c clock, b journal.Block) *web.Notice {
+	n := &web.Notice{Tone: web.ToneStop, Title: "Not recorded: this is not open now", Lines: []string{web.BlockSentence(b.Code)},
+		Links: []web.Link{{Text: "To your text", URL: "#" + web.AnchorDecide}}}
+	if b.Until.After(c.now) {
+		at := c.ago(b.Until)
+		n.Lines = append(n.Lines, "It opens "+at.Rel+" ("+at.Full+").")
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package handlers
+
+import (
+	"strconv"
+
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/web"
+)
+
+// newDecideBox builds the decision form, or the sentence that stands for it.
+// Nothing is chosen beforehand: the recommendation is shown, not taken.
+func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) web.DecideBox {
+	b := web.DecideBox{URL: web.ConfirmURL(k.Effect.ID)}
+	f := v.Form
+	switch {
+	case !k.Decidable():
+		b.Closed = "There is nothing to decide now. " + web.WhySentence(closedBy(k))
+	case !v.Who.MayDecide():
+		b.Closed = "It waits for a decision. You are signed in as " + roleNames(v.Who) + ": operators and approvers decide."
+	default:
+		b.Open = true
+	}
+	if !b.Open {
+		if f != nil {
+			b.Kept = f.reason
+		}
+		return b
+	}
+	b.Draft = web.Draft{Version: strconv.FormatInt(k.Effect.Version, 10), Digest: a.Digest}
+	if len(k.Evidence) > 0 {
+		for _, m := range k.Evidence[0].Matches {
+			b.Matches = append(b.Matches, m.ID)
+		}
+	}
+	if f == nil && len(b.Matches) == 1 {
+		b.Draft.ProviderID = b.Matches[0]
+	}
+	if f != nil {
+		b.Draft.Choice, b.Draft.Code, b.Draft.Reason, b.Draft.ProviderID = f.choice, f.code, f.reason, f.providerID
+		b.Errors = f.errors
+	}
+	b.Choices, b.Codes = choices(c, k, a, b.Draft.Choice), reasonCodes(b.Draft.Code)
+	return b
+}
+
+func closedBy(k *journal.Case) string {
+	switch {
+	case k.Live():
+		return journal.WhyLive
+	case k.Effect.State == journal.StateReissue:
+		return journal.WhyOrdered
+	}
+	return journal.WhySettled
+}
+
+func reasonCodes(chosen string) []web.Option {
+	out := []web.Option{{Value: "", Text: "Pick one", Selected: chosen == ""}}
+	for _, code := range journal.ReasonCodes() {
+		out = append(out, web.Option{Value: string(code), Text: web.ReasonCodeText(code), Selected: chosen == string(code)})
+	}
+	return out
+}
+
+// choices are the ways to decide, each with what it means or why it is not open.
+func choices(c clock, k *journal.Case, a journal.Assessment, chosen string) []web.Choice {
+	var out []web.Choice
+	add := func(verb journal.Verb, mode journal.ReissueMode, advised bool) {
+		ch := web.Choice{Value: choiceValue(verb, mode), Title: verbTitle(verb, mode), Means: verbMeans(verb, mode), Advised: advised}
+		if b := a.BlockFor(verb, mode); b != nil {
+			ch.Blocked = web.BlockSentence(b.Code)
+			if b.Until.After(c.now) {
+				ch.Until = c.maybe(b.Until)
+			}
+		}
+		ch.Checked = chosen == ch.Value && ch.Blocked == ""
+		out = append(out, ch)
+	}
+	add(journal.VerbCloseLanded, "", a.Recommend == journal.RecommendCloseLanded)
+	add(journal.VerbCloseNotLanded, "", a.Recommend == journal.RecommendCloseNotLanded)
+	again := a.Recommend == journal.RecommendReissue
+	if k.Effect.Class == journal.ClassProviderIdempotent {
+		add(journal.VerbReissue, journal.SameKey, again && a.Mode == journal.SameKey)
+	}
+	add(journal.VerbReissue, journal.NewKey, again && a.Mode != journal.SameKey)
+	return out
+}
+
+func choiceValue(v journal.Verb, m journal.ReissueMode) string {
+	if m == "" {
+		return string(v)
+	}
+	return string(v) + "/" + string(m)
+}
+
+func verbTitle(v journal.Verb, m journal.ReissueMode) string {
+	switch v {
+	case journal.VerbCloseLanded:
+		return "It landed: close it"
+	case journal.VerbCloseNotLanded:
+		return "It did not land: close it"
+	}
+	if m == journal.SameKey {
+		return "Re-issue it under the same key"
+	}
+	return "Re-issue it as a new request"
+}
+
+func verbMeans(v journal.Verb, m journal.ReissueMode) string {
+	switch v {
+	case journal.VerbCloseLanded:
+		return "The workflow goes on as if the worker had reported success."
+	case journal.VerbCloseNotLanded:
+		return "The workflow is told that it did not happen and will not. It is never repeated under this key."
+	}
+	if m == journal.SameKey {
+		return "The worker may try once more. If the first request landed, the provider drops this one."
+	}
+	return "The worker may try once more. If an earlier request landed, this one doubles it."
+}
+
+// follows is what a decision leads to, for the confirmation.
+func follows(v journal.Verb, m journal.ReissueMode, s *journal.Snapshot) []string {
+	out := []string{verbMeans(v, m)}
+	switch v {
+	case journal.VerbReissue:
+		out = append(out, "The order is for one attempt and expires; this page shows when.",
+			"If its outcome is unknown again, it comes back to the list.")
+	case journal.VerbCloseNotLanded:
+		if s.CanLook {
+			out = append(out, "The provider is asked once more afterwards. If it shows up there, the effect comes back to the list and the workflow is told.")
+		}
+	}
+	return append(out, "Your name, the reason and the evidence that you saw are kept in the audit trail. This can’t be taken back.")
+}
+
+// newConfirmPage builds the page between the form and the record.
+func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formState, d journal.Decision) web.ConfirmPage {
+	c := clock{k.Now}
+	answer := verdictOf(&k.Snapshot, a)
+	p := web.ConfirmPage{
+		Shell: sh, Head: effectHead(c, k), Title: verbTitle(d.Verb, d.Mode), Follows: follows(d.Verb, d.Mode, &k.Snapshot),
+		Answer: answer.Text + " " + answer.Detail, Code: web.ReasonCodeText(d.ReasonCode),
+		Reason: web.Visible(d.Reason, web.NoLimit), ProviderID: line(d.ProviderID),
+		Draft:   web.Draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Version: f.version, Digest: f.digest},
+		PostURL: web.DecideURL(k.Effect.ID), EditURL: web.ConfirmURL(k.Effect.ID),
+	}
+	if l, ok := k.LastLook(); ok {
+		p.Looked = c.maybe(l.StartedAt)
+	}
+	p.Against = against(&k.Snapshot, a, d)
+	if d.Verb == journal.VerbReissue {
+		args := newPayload(k.Effect.Args, k, true) // whoever repeats it has seen all of it
+		p.Args = &args
+	}
+	return p
+}
+
+// against says that a decision departs from the recommendation.
+func against(s *journal.Snapshot, a journal.Assessment, d journal.Decision) string {
+	same := string(a.Recommend) == string(d.Verb) && (d.Verb != journal.VerbReissue || a.Mode == d.Mode)
+	if same || a.Recommend == journal.RecommendNothing {
+		return ""
+	}
+	text := "The assessment says: " + recommendSentence(s, a)
+	if a.Recommend == journal.RecommendWait && a.Until.After(s.Now) {
+		text += " from " + a.Until.UTC().Format("15:04:05 UTC") + "."
+	}
+	if d.Verb == journal.VerbReissue && d.Mode == journal.NewKey && len(s.Exposed()) > 0 {
+		text += " An attempt may have landed: a new request would then double it."
+	}
+	return text
+}

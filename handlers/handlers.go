@@ -1,0 +1,189 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/static"
+	"github.com/landedhq/landed/web"
+)
+
+// Journal is what the pages read, and the two small things that they write.
+type Journal interface {
+	List(ctx context.Context, f journal.ListFilter) (journal.ListPage, error)
+	// Case returns journal.ErrNotFound if no effect has that id.
+	Case(ctx context.Context, id string) (journal.Case, error)
+	// AuditRows returns rows with numbers below before, newest first; 0 = from the end.
+	AuditRows(ctx context.Context, before int64, limit int) ([]journal.AuditRecord, error)
+	// LogView records that a person was shown a page; effectID may be empty.
+	LogView(ctx context.Context, who journal.Actor, path, effectID string) error
+	Acknowledge(ctx context.Context, id string, who journal.Actor, reason string) error
+}
+
+// Decider is the decision use case. Its errors are *journal.InvalidError,
+// *journal.StaleError, *journal.BlockedError and journal.ErrNotFound.
+type Decider interface {
+	Decide(ctx context.Context, d journal.Decision) (DecideResult, error)
+}
+
+// DecideResult is the decision that counts. Repeated: the same one was recorded
+// before, by an earlier click of the same person.
+type DecideResult struct {
+	Decision journal.Decision
+	Repeated bool
+}
+
+// Looker asks the provider now, or as soon as the collector can.
+type Looker interface {
+	LookNow(ctx context.Context, effectID, requestedBy string) error
+}
+
+// Login lets nobody past without a session and serves its own routes.
+type Login interface {
+	Middleware() echo.MiddlewareFunc
+	Register(e *echo.Echo)
+}
+
+// API mounts the worker API below /v1.
+type API interface{ Register(g *echo.Group) }
+
+// Config is everything that the pages need.
+type Config struct {
+	Journal Journal
+	Decider Decider
+	Looker  Looker
+	Login   Login
+	API     API // nil = no worker API here
+	// Actor and FormToken read the session that the login middleware found.
+	Actor     func(echo.Context) (journal.Actor, bool)
+	FormToken func(echo.Context) string
+	// ExternalURL is how browsers reach this server, e.g. https://landed.example.org.
+	ExternalURL string
+	// EvidenceHosts are the hosts that links in evidence may lead to; empty = any,
+	// over https.
+	EvidenceHosts []string
+	// Ready reports why the server can't serve; nil = always ready.
+	Ready func(context.Context) error
+	Log   *slog.Logger // nil = silent
+}
+
+// server holds what the handlers share.
+type server struct {
+	cfg   Config
+	log   *slog.Logger
+	files *static.Files
+	urls  assetURLs
+	// lastResort is the 500 page, rendered at start: it is sent when nothing else
+	// can be.
+	lastResort []byte
+}
+
+// assetURLs are the static files under their checksums.
+type assetURLs struct{ css, js, icon string }
+
+// New builds the server's routes. The error is one of the embedded files or the
+// configuration; nothing is called.
+func New(cfg Config) (*echo.Echo, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	same, err := s.sameSite()
+	if err != nil {
+		return nil, err
+	}
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	// The peer's address only: X-Forwarded-For is whatever a caller writes.
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.HTTPErrorHandler = s.handleError
+	e.Use(requestID, recoverPanics, s.headers, same, cfg.Login.Middleware())
+	cfg.Login.Register(e)
+	if cfg.API != nil {
+		cfg.API.Register(e.Group(web.RouteAPI))
+	}
+	s.routes(e)
+	return e, nil
+}
+
+func newServer(cfg Config) (*server, error) {
+	files, err := static.Load()
+	if err != nil {
+		return nil, fmt.Errorf("handlers: %w", err)
+	}
+	if cfg.Journal == nil || cfg.Decider == nil || cfg.Looker == nil || cfg.Login == nil || cfg.Actor == nil || cfg.FormToken == nil {
+		return nil, fmt.Errorf("handlers: journal, decider, looker, login, actor and form token are needed")
+	}
+	s := &server{cfg: cfg, log: cfg.Log, files: files, urls: newAssetURLs(files)}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.lastResort, err = s.renderLastResort(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *server) routes(e *echo.Echo) {
+	get := func(path string, h echo.HandlerFunc) {
+		e.GET(path, h)
+		e.HEAD(path, h) // link previews ask so first
+	}
+	get(web.RouteHealth, s.health)
+	get(web.RouteReady, s.ready)
+	get(web.RouteStatic, s.static)
+	get(web.RouteList, s.effectList)
+	get(web.RouteEffect, s.effect)
+	get(web.RouteVersion, s.effectVersion)
+	get(web.RouteAudit, s.auditTrail)
+	post := func(path string, h echo.HandlerFunc) { e.POST(path, h, limitBody, s.checkToken) }
+	post(web.RouteLook, s.look)
+	post(web.RouteAcknowledge, s.acknowledge)
+	post(web.RouteConfirm, s.confirm)
+	post(web.RouteDecide, s.decide)
+}
+
+func newAssetURLs(files *static.Files) assetURLs {
+	at := func(name string) string {
+		f, _ := files.Get(name)
+		return web.StaticURL(f.Sum, f.Name)
+	}
+	return assetURLs{css: at(static.CSS), js: at(static.JS), icon: at(static.Icon)}
+}
+
+// health says that the process answers.
+func (s *server) health(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// ready says whether the server can serve.
+func (s *server) ready(c echo.Context) error {
+	if s.cfg.Ready == nil {
+		return c.String(http.StatusOK, "ready\n")
+	}
+	if err := s.cfg.Ready(c.Request().Context()); err != nil {
+		s.log.WarnContext(c.Request().Context(), "not ready", "err", err)
+		return c.String(http.StatusServiceUnavailable, "not ready\n")
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+// static serves one embedded file under its checksum; a browser keeps it for good.
+func (s *server) static(c echo.Context) error {
+	f, ok := s.files.Get(c.Param("name"))
+	if !ok || f.Sum != c.Param("sum") {
+		return echo.ErrNotFound
+	}
+	h := c.Response().Header()
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		return c.Blob(http.StatusOK, f.Type, f.Gzip)
+	}
+	return c.Blob(http.StatusOK, f.Type, f.Body)
+}

@@ -1,0 +1,56 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/landedhq/landed/handlers/api"
+	"github.com/landedhq/landed/handlers/api/apitest"
+	"github.com/landedhq/landed/journal/client"
+	"github.com/landedhq/landed/journal/journaltest"
+	"github.com/landedhq/landed/journal/journaltest/conform"
+	"github.com/landedhq/landed/journal/postgres"
+	"github.com/landedhq/landed/journal/worker"
+	"github.com/landedhq/landed/journal/worker/workertest"
+)
+
+var (
+	_ worker.Journal = (*client.Client)(nil)
+	_ api.Store      = (*postgres.Store)(nil)
+)
+
+func TestMain(m *testing.M) { journaltest.Main(m) }
+
+// overHTTP is a client of a server on the store.
+func overHTTP(t *testing.T, s *postgres.Store) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Config{BaseURL: apitest.Serve(t, s) + "/", Token: apitest.Token(t, s, conform.WorkerName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestClient_Conforms(t *testing.T) {
+	t.Parallel()
+	conform.Run(t, func(t *testing.T, s *postgres.Store) worker.Journal { return overHTTP(t, s) })
+}
+
+func openStore(t *testing.T) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), journaltest.Database(t, postgres.Migrate), postgres.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestWorkerCases_Store(t *testing.T) {
+	t.Parallel()
+	workertest.RunCases(t, func(t *testing.T) worker.Journal { return openStore(t) })
+}
+
+func TestWorkerCases_Client(t *testing.T) {
+	t.Parallel()
+	workertest.RunCases(t, func(t *testing.T) worker.Journal { return overHTTP(t, openStore(t)) })
+}

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// The routes of the pages, in echo's notation. Handlers mount them, the
+// functions below fill them.
+const (
+	RouteList        = "/"
+	RouteEffect      = "/e/:id"
+	RouteVersion     = "/e/:id/version"
+	RouteLook        = "/e/:id/look"
+	RouteAcknowledge = "/e/:id/acknowledge"
+	RouteConfirm     = "/e/:id/decide/confirm"
+	RouteDecide      = "/e/:id/decide"
+	RouteAudit       = "/audit"
+	RouteLogin       = "/login"
+	RouteLogout      = "/logout"
+	RouteHealth      = "/healthz"
+	RouteReady       = "/readyz"
+	RouteStatic      = "/static/:sum/:name"
+	RouteAPI         = "/v1"
+)
+
+// ListQuery is the list's state in the URL: empty fields are left out.
+type ListQuery struct {
+	Query, State, Tool, Class, Provider, Namespace, RootRun string
+	Newest                                                  bool
+	After                                                   string
+}
+
+// The names of the list's query parameters.
+const (
+	ParamQuery     = "q"
+	ParamState     = "state"
+	ParamTool      = "tool"
+	ParamClass     = "class"
+	ParamProvider  = "provider"
+	ParamNamespace = "ns"
+	ParamRootRun   = "run"
+	ParamSort      = "sort"
+	ParamAfter     = "after"
+	ParamBefore    = "before"
+	ParamArgs      = "args"
+	ParamNote      = "note"
+	SortNewest     = "newest"
+	ArgsAll        = "all"
+)
+
+// ListURL is the list, narrowed and sorted.
+func ListURL(q ListQuery) string {
+	v := url.Values{}
+	for _, p := range []struct{ name, value string }{
+		{ParamQuery, q.Query}, {ParamState, q.State}, {ParamTool, q.Tool}, {ParamClass, q.Class},
+		{ParamProvider, q.Provider}, {ParamNamespace, q.Namespace}, {ParamRootRun, q.RootRun}, {ParamAfter, q.After},
+	} {
+		if p.value != "" {
+			v.Set(p.name, p.value)
+		}
+	}
+	if q.Newest {
+		v.Set(ParamSort, SortNewest)
+	}
+	if len(v) == 0 {
+		return RouteList
+	}
+	return RouteList + "?" + v.Encode()
+}
+
+// EffectURL is the page of one effect: the target of every alert link.
+func EffectURL(id string) string { return "/e/" + url.PathEscape(id) }
+
+// EffectNoteURL is the effect's page with one of the Note* texts on top.
+func EffectNoteURL(id, note string) string {
+	return EffectURL(id) + "?" + ParamNote + "=" + url.QueryEscape(note)
+}
+
+// EffectArgsURL is the effect's page with nothing of the payloads left out.
+func EffectArgsURL(id string) string {
+	return EffectURL(id) + "?" + ParamArgs + "=" + ArgsAll + "#" + AnchorArgs
+}
+
+// VersionURL answers with the effect's version as JSON.
+func VersionURL(id string) string { return EffectURL(id) + "/version" }
+
+// LookURL takes the order to ask the provider again.
+func LookURL(id string) string { return EffectURL(id) + "/look" }
+
+// AcknowledgeURL takes the acknowledgement of a flag.
+func AcknowledgeURL(id string) string { return EffectURL(id) + "/acknowledge" }
+
+// ConfirmURL takes the decision form and shows what would be recorded.
+func ConfirmURL(id string) string { return EffectURL(id) + "/decide/confirm" }
+
+// DecideURL takes the confirmed decision.
+func DecideURL(id string) string { return EffectURL(id) + "/decide" }
+
+// AuditURL is the audit trail from the row before the given one; 0 = the newest.
+func AuditURL(before int64) string {
+	if before <= 0 {
+		return RouteAudit
+	}
+	return RouteAudit + "?" + ParamBefore + "=" + strconv.FormatInt(before, 10)
+}
+
+// StaticURL is one embedded file under its checksum.
+func StaticURL(sum, name string) string { return "/static/" + sum + "/" + name }
+
+// Anchors of the effect page.
+const (
+	AnchorArgs    = "arguments"
+	AnchorDecide  = "decide"
+	AnchorOutcome = "outcome"
+)
