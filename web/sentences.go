@@ -205,7 +205,7 @@ func ClassMeaning(c journal.Class) string {
 func ParkedSentence(reason string) string {
 	switch reason {
 	case journal.ReasonAtMostOnce:
-		return "It was sent, its outcome is unknown, and its class forbids a repeat."
+		return "It may have been sent, its outcome is unknown, and its class forbids a repeat."
 	case journal.ReasonWindowOver:
 		return "The provider's key no longer covers a repeat."
 	case journal.ReasonNoUsefulLook:
