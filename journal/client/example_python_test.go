@@ -49,6 +49,7 @@ type tickets struct {
 	*httptest.Server
 	mu   sync.Mutex
 	refs []string
+	says []string      // their titles
 	made chan struct{} // one element per ticket that was made
 	hold chan struct{} // closed: answers go out
 }
@@ -58,13 +59,14 @@ func newTickets(t *testing.T) *tickets {
 	p := &tickets{made: make(chan struct{}, 10), hold: make(chan struct{})}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var ticket struct {
-			Ref string `json:"external_ref"`
+			Ref   string `json:"external_ref"`
+			Title string `json:"title"`
 		}
 		if err := json.NewDecoder(r.Body).Decode(&ticket); err != nil {
 			t.Errorf("the ticket can't be read: %v", err)
 		}
 		p.mu.Lock()
-		p.refs = append(p.refs, ticket.Ref)
+		p.refs, p.says = append(p.refs, ticket.Ref), append(p.says, ticket.Title)
 		n := len(p.refs)
 		p.mu.Unlock()
 		p.made <- struct{}{}
@@ -213,7 +215,7 @@ func killedAfterSuccess(t *testing.T, p *tickets) (*example, *child, string) {
 	second.exit(7)
 
 	e.leaseOver(id)
-	third := e.start()
+	third := e.start("--title", "Reworded by a model") // the same call: title is no identity field
 	if ev := third.next("stopped"); ev["directive"] != "parked" || ev["status"] != "unknown" || ev["reason"] != "at_most_once" || ev["effect_id"] != id {
 		t.Errorf("after the lease the worker is told %v", ev)
 	}
@@ -262,7 +264,11 @@ func TestPython_ReissueIsAttempt2(t *testing.T) {
 		t.Errorf("the provider got the references %v, want one twice", refs)
 	}
 
-	after := e.start("--title", "A parcel is late") // a later resume of the thread
+	if p.says[1] != p.says[0] {
+		t.Errorf("attempt 2 ran %q, want what was journaled: %q", p.says[1], p.says[0])
+	}
+
+	after := e.start() // a later resume of the thread
 	if ev := after.next("finished"); ev["status"] != "done" || ev["result"] != "{\"id\": \"T-2\"}\n" || ev["provider_id"] != "T-2" {
 		t.Errorf("a later run gets %v", ev)
 	}
@@ -282,8 +288,8 @@ func TestPython_AbandonedAndReused(t *testing.T) {
 		t.Errorf("the worker ends with %v", ev)
 	}
 	c.exit(4)
-	reworded := e.start("--title", "Another text")
-	reworded.exit(1) // the key belongs to other arguments: an error, nothing sent
+	other := e.start("--to", "somebody.else@localhost")
+	other.exit(1) // the key belongs to another call: an error, nothing sent
 	if n := len(p.list()); n != 1 {
 		t.Errorf("the provider made %d tickets, want 1", n)
 	}

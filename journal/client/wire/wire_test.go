@@ -56,7 +56,7 @@ func TestBeginAnswer_ReturnWithoutResultSaysNull(t *testing.T) {
 	for _, c := range []struct {
 		result []byte
 		want   string
-	}{{nil, `"result":null`}, {[]byte("null"), `"result_base64":"bnVsbA=="`}, {[]byte{}, `"result_base64":""`}, {[]byte(`{"a": 1}`), `"result":{"a": 1}`}, {[]byte("1\n"), `"result_base64":"MQo="`}} {
+	}{{nil, `"result":null`}, {[]byte("null"), `"result_base64":"bnVsbA=="`}, {[]byte{}, `"result_base64":""`}, {[]byte(`{"a": 1}`), `"result":{"a": 1}`}, {[]byte("1\n"), `"result_base64":"MQo="`}, {[]byte("\"\xff\""), `"result_base64":"Iv8i"`}} {
 		b, err := wire.EncodeBeginAnswer(journal.BeginAnswer{Directive: journal.DirectiveReturn, Result: c.result})
 		if err != nil || !bytes.Contains(b, []byte(c.want)) {
 			t.Errorf("result %q is written %s, %v; want %s", c.result, b, err, c.want)

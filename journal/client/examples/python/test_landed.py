@@ -1,10 +1,13 @@
 """What landed.py must get right without a journal."""
 
 import json
+import socket
+import threading
 import time
 import unittest
 
 import landed
+import worker
 
 
 class Bytes(unittest.TestCase):
@@ -46,13 +49,53 @@ class Keys(unittest.TestCase):
             self.assertRaises(ValueError, landed.derive_key, *parts)
 
 
-class Phases(unittest.TestCase):
-    def attempt(self, **more):
-        grant = {"effect_id": "e", "attempt": 1, "ref": "r", "provider_key": "p", "handles": [], "send_by_ms": 60_000, "lease_for_ms": 60_000}
-        return landed.Attempt({**grant, **more}, time.monotonic())
+def grant(**more):
+    whole = {"effect_id": "e", "attempt": 1, "ref": "r", "provider_key": "p", "handles": [], "send_by_ms": 60_000, "lease_for_ms": 60_000}
+    return landed.Attempt({**whole, **more}, time.monotonic())
 
+
+class Senders(unittest.TestCase):
+    """A sender must not write the first byte once the time is over."""
+
+    def provider(self, replies):
+        """Takes one connection, sends a line and then one per line that it gets.
+        Returns its address and the lines, complete once the peer has gone."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        lines = []
+
+        def serve():
+            connection, _ = listener.accept()
+            with listener, connection, connection.makefile("rwb", buffering=0) as stream:
+                for reply in replies:
+                    stream.write(reply + b"\r\n")
+                    line = stream.readline()
+                    if line:
+                        lines.append(line)
+                lines.extend(stream.readlines())
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        self.addCleanup(thread.join)
+        return "127.0.0.1:%d" % listener.getsockname()[1], lines, thread
+
+    def test_ticket(self):
+        address, lines, thread = self.provider([])
+        send = worker.ticket_sender(f"http://{address}/tickets", 5)
+        self.assertRaises(landed.TooLate, send, grant(send_by_ms=0), {})
+        thread.join()
+        self.assertEqual(lines, [])
+
+    def test_mail(self):
+        address, lines, thread = self.provider([b"220 test", b"250 ok", b"250 ok", b"250 ok", b"354 go on"])
+        send = worker.mail_sender(address, "a@localhost", 5)
+        self.assertRaises(landed.TooLate, send, grant(send_by_ms=0), {"to": "b@localhost", "title": "t", "text": "x"})
+        thread.join()
+        self.assertEqual(len(lines), 4, lines)  # EHLO, MAIL, RCPT, DATA and no byte of the message
+
+
+class Phases(unittest.TestCase):
     def test_the_record_outweighs_the_word(self):
-        attempt = self.attempt()
+        attempt = grant()
         self.assertEqual(attempt.phase(landed.NotSent()), "not_sent")
         self.assertEqual(attempt.phase(RuntimeError()), "sent")
         attempt.sending()
@@ -61,8 +104,8 @@ class Phases(unittest.TestCase):
 
     def test_nothing_is_sent_late(self):
         for late in ({"send_by_ms": 0}, {"lease_for_ms": 0}, {"key_window_ms": -1}):
-            self.assertRaises(landed.TooLate, self.attempt(**late).sending)
-        lost = self.attempt()
+            self.assertRaises(landed.TooLate, grant(**late).sending)
+        lost = grant()
         lost.lose()
         self.assertRaises(landed.TooLate, lost.sending)
 

@@ -150,7 +150,8 @@ def main():
 
     journal = Journal(flag.landed, os.environ["LANDED_TOKEN"])
     tool = "mail.send" if flag.smtp else "ticket.open"
-    journal.register(tool, {"class": "at_most_once", "client_timeout": f"{flag.timeout}s"})
+    # Who gets it makes the call; a model that words it anew makes the same call.
+    journal.register(tool, {"class": "at_most_once", "client_timeout": f"{flag.timeout}s", "identity_fields": ["to"]})
     send = mail_sender(flag.smtp, flag.sender, flag.timeout) if flag.smtp else ticket_sender(flag.ticket_url, flag.timeout)
     effect = journal.effect(tool=tool, step="notify", lease=flag.lease, patience=flag.patience)(send)
     state = {"notice": {"to": flag.to, "title": flag.title, "text": "Your parcel is on its way."}}
