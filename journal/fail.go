@@ -186,10 +186,10 @@ func (s *Snapshot) lateDirective(c *Change) FailAnswer {
 }
 
 // backoff is exponential with full jitter and a cap; what the provider asked
-// for wins.
+// for wins, up to MaxRetryAfter: an effect that waits is on no list.
 func (s *Snapshot) backoff(asked time.Duration) time.Duration {
 	if asked > 0 {
-		return asked
+		return min(asked, MaxRetryAfter)
 	}
 	d := s.Policy.BackoffBase << min(s.Budget.Spent, 20)
 	if d <= 0 || d > s.Policy.BackoffCap {
@@ -197,6 +197,10 @@ func (s *Snapshot) backoff(asked time.Duration) time.Duration {
 	}
 	return max(rand.N(d), 50*time.Millisecond)
 }
+
+// MaxRetryAfter bounds what a provider may ask for. Waiting shorter than asked
+// is safe: it costs one more refusal.
+const MaxRetryAfter = time.Hour
 
 // clip cuts text for events and refusals at a rune boundary.
 func clip(s string, n int) string {

@@ -15,6 +15,7 @@ import (
 
 var (
 	_ worker.Journal = (*client.Client)(nil)
+	_ worker.Journal = conform.Journal(nil) // the same calls
 	_ api.Store      = (*postgres.Store)(nil)
 )
 
@@ -32,7 +33,7 @@ func overHTTP(t *testing.T, s *postgres.Store) *client.Client {
 
 func TestClient_Conforms(t *testing.T) {
 	t.Parallel()
-	conform.Run(t, func(t *testing.T, s *postgres.Store) worker.Journal { return overHTTP(t, s) })
+	conform.Run(t, func(t *testing.T, s *postgres.Store) conform.Journal { return overHTTP(t, s) })
 }
 
 func openStore(t *testing.T) *postgres.Store {

@@ -45,6 +45,19 @@ func TestJ15_AbandonedClaimComesToAPerson(t *testing.T) {
 			t.Errorf("%s, want execute", a.Directive)
 		}
 	})
+	t.Run("what nobody came back to retry is news as well", func(t *testing.T) {
+		r := request("mail.send", "forgotten")
+		r.RootRun = "forgotten"
+		a := d.begin(r)
+		d.fail(r, a, journal.PhaseNotSent, false)
+		if n, err := d.RaiseAlerts(t.Context()); err != nil || n != 0 {
+			t.Errorf("%d alerts (%v) before retry_at", n, err)
+		}
+		d.pass(a.EffectID, time.Hour)
+		if n, err := d.RaiseAlerts(t.Context()); err != nil || n != 1 {
+			t.Errorf("%d alerts (%v) an hour after retry_at, want 1", n, err)
+		}
+	})
 	t.Run("a provider key that still protects needs none either", func(t *testing.T) {
 		r := request("pay", "protected")
 		d.pass(d.begin(r).EffectID, 30*time.Minute)

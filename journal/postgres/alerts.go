@@ -13,7 +13,7 @@ import (
 // RaiseAlerts writes one row per effect and occasion that deserves an alert and
 // has none. However many replicas run it, the unique row is the claim.
 func (s *Store) RaiseAlerts(ctx context.Context) (int, error) {
-	n, err := s.q.RaiseAlerts(ctx, s.pool)
+	n, err := s.q.RaiseAlerts(ctx, s.pool, ms(s.policy.RetryGrace))
 	return int(n), mapError("raising alerts", err)
 }
 

@@ -34,6 +34,13 @@ func TestFailTable(t *testing.T) {
 					t.Errorf("retry after %s", a.RetryAfter)
 				}
 			}},
+		{name: "refused and retryable, an absurd Retry-After is cut", tool: "mail.send", phase: journal.PhaseRefused, want: journal.DirectiveRetry, state: journal.StateIntent,
+			change: func(f *journal.FailRequest) { f.RetryAfter = 10 * 365 * 24 * time.Hour },
+			check: func(t *testing.T, _ *desk, _ string, a journal.FailAnswer) {
+				if a.RetryAfter != journal.MaxRetryAfter {
+					t.Errorf("retry after %s", a.RetryAfter)
+				}
+			}},
 		{name: "not_sent under an order: the order stays", tool: "mail.send", setup: underOrder, phase: journal.PhaseNotSent, want: journal.DirectiveRetry, state: journal.StateReissue,
 			check: func(t *testing.T, d *desk, id string, _ journal.FailAnswer) {
 				s := d.snap(id)

@@ -20,15 +20,28 @@ import (
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/journaltest"
 	"github.com/landedhq/landed/journal/postgres"
-	"github.com/landedhq/landed/journal/worker"
 )
 
 // WorkerName is how the journal under test must be known to the store.
 const WorkerName = "w1"
 
+// Journal is what the suite asks of a journal: what a worker does, its own
+// interface word for word, so that packages for tests need not import it.
+type Journal interface {
+	RegisterTool(ctx context.Context, t journal.Tool) error
+	Begin(ctx context.Context, r journal.BeginRequest) (journal.BeginAnswer, error)
+	Commit(ctx context.Context, r journal.CommitRequest) (journal.CommitAnswer, error)
+	Fail(ctx context.Context, r journal.FailRequest) (journal.FailAnswer, error)
+	Heartbeat(ctx context.Context, r journal.Report) (journal.HeartbeatAnswer, error)
+	Handle(ctx context.Context, r journal.HandleRequest) error
+	Decision(ctx context.Context, effectID string, after int64, wait time.Duration) (*journal.Resolution, error)
+	Decisions(ctx context.Context, after int64, limit int) ([]journal.Resolution, error)
+	Ack(ctx context.Context, resolutionID string) error
+}
+
 // Run runs the suite. over makes the journal under test on a store; reports
 // through it must carry WorkerName.
-func Run(t *testing.T, over func(t *testing.T, s *postgres.Store) worker.Journal) {
+func Run(t *testing.T, over func(t *testing.T, s *postgres.Store) Journal) {
 	t.Helper()
 	for _, group := range [][]testCase{beginCases(), refusedCases(), commitCases(), failCases(), leaseCases(), decisionCases(), contentCases()} {
 		for _, c := range group {
@@ -47,13 +60,13 @@ type testCase struct {
 
 // desk is one case's journal under test with the store behind it.
 type desk struct {
-	worker.Journal
+	Journal
 	*testing.T
 	store *postgres.Store
 	dsn   string
 }
 
-func open(t *testing.T, over func(t *testing.T, s *postgres.Store) worker.Journal) *desk {
+func open(t *testing.T, over func(t *testing.T, s *postgres.Store) Journal) *desk {
 	t.Helper()
 	dsn := journaltest.Database(t, postgres.Migrate)
 	p := journal.DefaultPolicy()

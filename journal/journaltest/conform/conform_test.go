@@ -6,12 +6,11 @@ import (
 	"github.com/landedhq/landed/journal/journaltest"
 	"github.com/landedhq/landed/journal/journaltest/conform"
 	"github.com/landedhq/landed/journal/postgres"
-	"github.com/landedhq/landed/journal/worker"
 )
 
 func TestMain(m *testing.M) { journaltest.Main(m) }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	conform.Run(t, func(_ *testing.T, s *postgres.Store) worker.Journal { return s })
+	conform.Run(t, func(_ *testing.T, s *postgres.Store) conform.Journal { return s })
 }
