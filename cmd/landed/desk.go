@@ -33,6 +33,7 @@ type desk struct {
 	notifier  *alert.Notifier
 	adapters  map[string]evidence.Adapter
 	sinks     []alert.Sink
+	api       *api.API
 }
 
 // openStore connects to the configured database.
@@ -64,6 +65,7 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 		d.store.Close()
 		return nil, err
 	}
+	d.api = api.New(api.Config{Store: d.store, Tokens: d.store, Logger: log})
 	if d.login, err = openLogin(cfg, d.store, x.LoginClient, log); err != nil {
 		d.store.Close()
 		return nil, err
@@ -87,7 +89,7 @@ func (d *desk) registerTools(ctx context.Context) error {
 func (d *desk) routes() (*echo.Echo, error) {
 	return handlers.New(handlers.Config{
 		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Login: d.login,
-		API:   api.New(api.Config{Store: d.store, Tokens: d.store, Logger: d.log}),
+		API:   d.api,
 		Actor: login.Actor, FormToken: login.FormToken, ExternalURL: d.cfg.ExternalURL, EvidenceHosts: d.evidenceHosts(),
 		Ready: d.store.Ping, Log: d.log,
 	})

@@ -97,6 +97,7 @@ func serve(ctx context.Context, cfg *config.Config, l net.Listener, x demo.Extra
 	}
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	srv.RegisterOnShutdown(d.api.Close) // long polls end: their clients ask again
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	log.Info("serving", "address", l.Addr().String(), "external_url", cfg.ExternalURL)

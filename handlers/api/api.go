@@ -43,7 +43,9 @@ type Store interface {
 	EffectByKey(ctx context.Context, namespace, key string) (effectID string, err error)
 	Decision(ctx context.Context, effectID string, after int64, wait time.Duration) (*journal.Resolution, error)
 	DecisionsIn(ctx context.Context, namespaces []string, after int64, limit int) ([]journal.Resolution, error)
-	AckAs(ctx context.Context, resolutionID, who string) error
+	// AckIn returns journal.ErrNotFound for a resolution outside namespaces; none
+	// means all.
+	AckIn(ctx context.Context, namespaces []string, resolutionID, who string) error
 }
 
 // Tokens finds out who presents a bearer token. It compares hashes.

@@ -111,35 +111,10 @@ func (a *API) ack(c echo.Context) error {
 	if !journal.ValidID(id) {
 		return journal.ErrNotFound
 	}
-	if w.limited() {
-		if err := a.ownResolution(ctx, w, id); err != nil {
-			return err
-		}
-	}
-	if err := a.store.AckAs(ctx, id, "worker:"+w.name); err != nil {
+	if err := a.store.AckIn(ctx, w.namespaces, id, "worker:"+w.name); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-// ownResolution refuses a resolution that the caller's feed does not hold. It
-// reads the feed from its start, as the store finds resolutions by cursor only.
-func (a *API) ownResolution(ctx context.Context, w caller, id string) error {
-	for after := int64(0); ; {
-		rows, err := a.store.DecisionsIn(ctx, w.namespaces, after, maxFeed)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if r.ID == id {
-				return nil
-			}
-			after = r.Cursor
-		}
-		if len(rows) < maxFeed {
-			return journal.ErrNotFound
-		}
-	}
 }
 
 // whole reads a number of the query.

@@ -70,16 +70,18 @@ func (s *Store) DecisionsIn(ctx context.Context, namespaces []string, after int6
 
 // Ack closes the delivery of a resolution; repeatable.
 func (s *Store) Ack(ctx context.Context, resolutionID string) error {
-	return s.AckAs(ctx, resolutionID, "worker:")
+	return s.AckIn(ctx, nil, resolutionID, "worker:")
 }
 
-// AckAs is Ack with the name of who picked it up.
-func (s *Store) AckAs(ctx context.Context, resolutionID, who string) error {
+// AckIn is Ack with the name of who picked it up, for effects of some
+// namespaces; none means all. A resolution elsewhere is journal.ErrNotFound.
+func (s *Store) AckIn(ctx context.Context, namespaces []string, resolutionID, who string) error {
 	if !journal.ValidID(resolutionID) {
 		return fmt.Errorf("acknowledging a decision: %w", journal.ErrNotFound)
 	}
 	return mapError("acknowledging a decision", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		id, err := s.q.AckDelivery(ctx, tx, sqlc.AckDeliveryParams{ID: resolutionID, AckedBy: clean(who, 200)})
+		p := sqlc.AckDeliveryParams{ID: resolutionID, AckedBy: clean(who, 200), Namespaces: list(namespaces)}
+		id, err := s.q.AckDelivery(ctx, tx, p)
 		if err != nil {
 			return err
 		}

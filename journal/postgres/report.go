@@ -20,8 +20,11 @@ func (s *Store) Commit(ctx context.Context, r journal.CommitRequest) (journal.Co
 		return journal.CommitAnswer{}, err
 	}
 	r.ProviderID = clean(r.ProviderID, 1000)
-	_, err := s.q.CommitEffect(ctx, s.pool, sqlc.CommitEffectParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken,
-		Result: r.Result, ProviderID: r.ProviderID})
+	err := pgx.ErrNoRows // an id that is none belongs to no row
+	if journal.ValidID(r.EffectID) {
+		_, err = s.q.CommitEffect(ctx, s.pool, sqlc.CommitEffectParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken,
+			Result: r.Result, ProviderID: r.ProviderID})
+	}
 	if err == nil {
 		return journal.CommitAnswer{EffectID: r.EffectID, State: journal.StateCommitted}, nil
 	}
@@ -70,6 +73,9 @@ func (s *Store) report(ctx context.Context, r journal.Report, do step) error {
 
 // Heartbeat renews the lease. *LeaseLostError says that it is over.
 func (s *Store) Heartbeat(ctx context.Context, r journal.Report) (journal.HeartbeatAnswer, error) {
+	if !journal.ValidID(r.EffectID) {
+		return journal.HeartbeatAnswer{}, fmt.Errorf("renewing a lease: %w", journal.ErrNotFound)
+	}
 	left, err := s.q.Heartbeat(ctx, s.pool, sqlc.HeartbeatParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return journal.HeartbeatAnswer{}, s.leaseLost(ctx, r)

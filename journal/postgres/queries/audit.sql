@@ -42,8 +42,10 @@ update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where e
 
 -- name: AckDelivery :one
 -- Repeatable: the first acknowledgement stays.
-update deliveries set acked_at = coalesce(acked_at, clock_timestamp()), acked_by = case when acked_at is null then @acked_by else acked_by end
-where id = @id returning effect_id;
+update deliveries d set acked_at = coalesce(d.acked_at, clock_timestamp()), acked_by = case when d.acked_at is null then @acked_by else d.acked_by end
+from effects e
+where d.id = @id and e.id = d.effect_id and (cardinality(sqlc.arg(namespaces)::text[]) = 0 or e.namespace = any (sqlc.arg(namespaces)::text[]))
+returning d.effect_id;
 
 -- name: CloseDeliveryFlag :exec
 update effects set open_delivery = false

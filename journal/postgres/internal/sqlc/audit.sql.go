@@ -25,18 +25,21 @@ func (q *Queries) AckDeliveries(ctx context.Context, db DBTX, arg AckDeliveriesP
 }
 
 const ackDelivery = `-- name: AckDelivery :one
-update deliveries set acked_at = coalesce(acked_at, clock_timestamp()), acked_by = case when acked_at is null then $1 else acked_by end
-where id = $2 returning effect_id
+update deliveries d set acked_at = coalesce(d.acked_at, clock_timestamp()), acked_by = case when d.acked_at is null then $1 else d.acked_by end
+from effects e
+where d.id = $2 and e.id = d.effect_id and (cardinality($3::text[]) = 0 or e.namespace = any ($3::text[]))
+returning d.effect_id
 `
 
 type AckDeliveryParams struct {
-	AckedBy string
-	ID      string
+	AckedBy    string
+	ID         string
+	Namespaces []string
 }
 
 // Repeatable: the first acknowledgement stays.
 func (q *Queries) AckDelivery(ctx context.Context, db DBTX, arg AckDeliveryParams) (string, error) {
-	row := db.QueryRow(ctx, ackDelivery, arg.AckedBy, arg.ID)
+	row := db.QueryRow(ctx, ackDelivery, arg.AckedBy, arg.ID, arg.Namespaces)
 	var effect_id string
 	err := row.Scan(&effect_id)
 	return effect_id, err
