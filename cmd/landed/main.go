@@ -63,6 +63,7 @@ type commands struct {
 	Token   tokenCmd   `cmd:"" help:"Manage the workers' bearer tokens."`
 	Effects effectsCmd `cmd:"" help:"List, show and decide effects."`
 	Audit   auditCmd   `cmd:"" help:"Export and verify the audit trail."`
+	Bench   benchCmd   `cmd:"" help:"Measure, on a private Postgres of its own."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

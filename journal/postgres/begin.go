@@ -99,7 +99,7 @@ func (s *Store) insert(ctx context.Context, t toolRow, r journal.BeginRequest, f
 	lease := s.lease(r)
 	ref, token := journal.Ref(r.Namespace, r.Key), journal.NewToken()
 	id := journal.NewID(now)
-	row, err := s.q.BeginEffect(ctx, s.pool, sqlc.BeginEffectParams{
+	row, err := s.insertRow(ctx, sqlc.BeginEffectParams{
 		ID: id, Namespace: r.Namespace, Key: r.Key, Ref: ref, ClientTimeoutMs: ms(r.ClientTimeout),
 		RootRun: r.RootRun, RootRunStartedAt: timePtr(r.RootRunStartedAt), Turn: r.Turn, Run: r.Run, Step: r.Step, Operation: r.Operation,
 		Subject: r.Subject, Amount: r.Amount, Currency: r.Currency, Labels: labels(r.Labels), Args: r.Args, Fingerprint: fp,
@@ -114,6 +114,18 @@ func (s *Store) insert(ctx context.Context, t toolRow, r journal.BeginRequest, f
 		Deadline: lease + fromMS(row.AttemptTimeoutMs), Ref: ref, Issue: 1, ProviderKey: journal.ProviderKey(ref, 1),
 		KeyWindow: fromMS(row.KeyWindowMs), State: journal.StateIntent,
 	}, nil
+}
+
+// insertRow writes with whoever writes now. A batch that failed as a whole says
+// nothing of the row: it is written again alone, and if it was there already,
+// begin finds it by its claim id.
+func (s *Store) insertRow(ctx context.Context, p sqlc.BeginEffectParams) (sqlc.BeginEffectRow, error) {
+	if s.begins != nil {
+		if out, ok := s.begins.do(ctx, p); ok {
+			return out.value, out.err
+		}
+	}
+	return s.q.BeginEffect(ctx, s.pool, p)
 }
 
 func (s *Store) lease(r journal.BeginRequest) time.Duration {

@@ -22,7 +22,7 @@ func (s *Store) Commit(ctx context.Context, r journal.CommitRequest) (journal.Co
 	r.ProviderID = clean(r.ProviderID, 1000)
 	err := pgx.ErrNoRows // an id that is none belongs to no row
 	if journal.ValidID(r.EffectID) {
-		_, err = s.q.CommitEffect(ctx, s.pool, sqlc.CommitEffectParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken,
+		err = s.commitRow(ctx, sqlc.CommitEffectParams{ID: r.EffectID, Attempt: int32(r.Attempt), LeaseToken: r.LeaseToken,
 			Result: r.Result, ProviderID: r.ProviderID})
 	}
 	if err == nil {
@@ -41,6 +41,18 @@ func (s *Store) Commit(ctx context.Context, r journal.CommitRequest) (journal.Co
 		return s.orphanCommit(ctx, r)
 	}
 	return a, err
+}
+
+// commitRow writes with whoever writes now; pgx.ErrNoRows sends the caller to the
+// slow path, which also recognises a commit that a failed batch had written.
+func (s *Store) commitRow(ctx context.Context, p sqlc.CommitEffectParams) error {
+	if s.commits != nil {
+		if out, ok := s.commits.do(ctx, p); ok {
+			return out.err
+		}
+	}
+	_, err := s.q.CommitEffect(ctx, s.pool, p)
+	return err
 }
 
 // Fail records that an attempt ended without a confirmation and answers what

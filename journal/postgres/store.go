@@ -37,6 +37,9 @@ type Options struct {
 	Logger  *slog.Logger
 	// MaxConns bounds the pool; 0 = pgx's default.
 	MaxConns int32
+	// GroupCommit lets concurrent begins and commits of this process share a
+	// transaction; each caller still returns only when its own row is durable.
+	GroupCommit bool
 }
 
 // Store is the journal in one database. Safe for concurrent use.
@@ -47,6 +50,9 @@ type Store struct {
 	look   func(string) bool
 	log    *slog.Logger
 	tools  sync.Map // name → toolRow: saves the look-up on the happy path
+	// begins and commits are nil without group commit.
+	begins  *group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]
+	commits *group[sqlc.CommitEffectParams, int64]
 }
 
 // Open connects and checks that acknowledged means durable: a server with
@@ -82,6 +88,12 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if o.GroupCommit {
+		s.begins = &group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]{run: s.beginMany,
+			size: func(p sqlc.BeginEffectParams) int { return len(p.Args) + len(p.Resume) + 1000 }}
+		s.commits = &group[sqlc.CommitEffectParams, int64]{run: s.commitMany,
+			size: func(p sqlc.CommitEffectParams) int { return len(p.Result) + 200 }}
 	}
 	return s
 }

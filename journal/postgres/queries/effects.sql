@@ -2,10 +2,10 @@
 -- The first half of the happy path: one statement decides that the key is new,
 -- that the tool is known and journaled, that nothing was purged under the key,
 -- that the journal is not quarantined and that a superseded effect is closed.
--- Zero rows: the caller reads what stood in the way and answers from that.
+-- Times are the statement's own, which is before any wait for a lock: a lease
+-- may come out shorter, never longer. Zero rows: the caller reads what stood in the way and answers from that.
 -- Plan: tools and journal_meta by primary key, tombstones by primary key,
 -- arbiter index effects_key.
-with clock as materialized (select clock_timestamp()::timestamptz as now)
 insert into effects (
     id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
     root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
@@ -16,11 +16,11 @@ select @id, @namespace, @key, @ref, t.name, t.class, t.provider, t.key_window_ms
     greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint),
     @root_run, sqlc.narg(root_run_started_at), @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels)::jsonb,
     sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), sqlc.narg(supersedes), @traceparent,
-    'INTENT', clock.now, clock.now,
-    @claim_id, @lease_token, @worker, clock.now, clock.now + sqlc.arg(lease_ms)::bigint * interval '1 ms', clock.now + sqlc.arg(lease_ms)::bigint * interval '1 ms',
-    clock.now + (sqlc.arg(lease_ms)::bigint + greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)) * interval '1 ms',
+    'INTENT', statement_timestamp(), statement_timestamp(),
+    @claim_id, @lease_token, @worker, statement_timestamp(), statement_timestamp() + sqlc.arg(lease_ms)::bigint * interval '1 ms', statement_timestamp() + sqlc.arg(lease_ms)::bigint * interval '1 ms',
+    statement_timestamp() + (sqlc.arg(lease_ms)::bigint + greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)) * interval '1 ms',
     greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)
-from clock, tools t, journal_meta m
+from tools t, journal_meta m
 where t.name = @tool and t.class <> 'read_only' and t.version = sqlc.arg(tool_version)::integer and not m.quarantined
     and not exists (select from tombstones d where d.key_hash = @key_hash)
     and (sqlc.narg(supersedes)::uuid is null or exists (

@@ -56,7 +56,6 @@ func (q *Queries) AttemptsOf(ctx context.Context, db DBTX, ids []string) ([]Atte
 }
 
 const beginEffect = `-- name: BeginEffect :one
-with clock as materialized (select clock_timestamp()::timestamptz as now)
 insert into effects (
     id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
     root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
@@ -67,11 +66,11 @@ select $1, $2, $3, $4, t.name, t.class, t.provider, t.key_window_ms,
     greatest(t.client_timeout_ms, $5::bigint),
     $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb,
     $16, $17, $18, $19, $20, $21,
-    'INTENT', clock.now, clock.now,
-    $22, $23, $24, clock.now, clock.now + $25::bigint * interval '1 ms', clock.now + $25::bigint * interval '1 ms',
-    clock.now + ($25::bigint + greatest(t.client_timeout_ms, $5::bigint)) * interval '1 ms',
+    'INTENT', statement_timestamp(), statement_timestamp(),
+    $22, $23, $24, statement_timestamp(), statement_timestamp() + $25::bigint * interval '1 ms', statement_timestamp() + $25::bigint * interval '1 ms',
+    statement_timestamp() + ($25::bigint + greatest(t.client_timeout_ms, $5::bigint)) * interval '1 ms',
     greatest(t.client_timeout_ms, $5::bigint)
-from clock, tools t, journal_meta m
+from tools t, journal_meta m
 where t.name = $26 and t.class <> 'read_only' and t.version = $27::integer and not m.quarantined
     and not exists (select from tombstones d where d.key_hash = $28)
     and ($20::uuid is null or exists (
@@ -120,7 +119,8 @@ type BeginEffectRow struct {
 // The first half of the happy path: one statement decides that the key is new,
 // that the tool is known and journaled, that nothing was purged under the key,
 // that the journal is not quarantined and that a superseded effect is closed.
-// Zero rows: the caller reads what stood in the way and answers from that.
+// Times are the statement's own, which is before any wait for a lock: a lease
+// may come out shorter, never longer. Zero rows: the caller reads what stood in the way and answers from that.
 // Plan: tools and journal_meta by primary key, tombstones by primary key,
 // arbiter index effects_key.
 func (q *Queries) BeginEffect(ctx context.Context, db DBTX, arg BeginEffectParams) (BeginEffectRow, error) {

@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// group lets concurrent callers of one process share a statement pipeline and
+// its one transaction. There is no timer: a batch is what gathered while the
+// last one was being written, so that a caller who is alone writes at once and
+// pays nothing. Each caller returns only when its own row is durable.
+//
+//	alone:     do ──run([1])──► result
+//	in company: do ─► queue ─┬─ the first takes all that wait ──run([n])──► results
+//	                         └─ the others wait for theirs, or are handed the lead
+type group[P, R any] struct {
+	// run writes a batch in one transaction: a result per parameter, or an error
+	// if none of them is known to be written.
+	run func(ctx context.Context, batch []P) ([]outcome[R], error)
+	// size is what one parameter weighs against maxGroupBytes.
+	size func(P) int
+
+	mu      sync.Mutex
+	queue   []*waiter[P, R]
+	writing bool
+}
+
+// outcome is what became of one row of a batch.
+type outcome[R any] struct {
+	value R
+	err   error
+}
+
+// Bounds of one batch.
+const (
+	maxGroup      = 256
+	maxGroupBytes = 4 << 20
+	groupTimeout  = 30 * time.Second
+)
+
+type waiter[P, R any] struct {
+	param P
+	done  chan struct{} // closed or signalled: out is set, or lead is
+	out   outcome[R]
+	alone bool // the batch failed: the caller writes by itself
+	lead  bool // take what waits and write it
+}
+
+// do writes p with whoever waits. ok is false if the batch failed as a whole:
+// nothing is known of the row, and the caller goes on alone, so that a failing
+// row fails its own caller only. A caller whose ctx ends never hears a result.
+func (g *group[P, R]) do(ctx context.Context, p P) (out outcome[R], ok bool) {
+	g.mu.Lock()
+	w := &waiter[P, R]{param: p}
+	if g.writing {
+		w.done = make(chan struct{}, 1)
+		g.queue = append(g.queue, w)
+		g.mu.Unlock()
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			return outcome[R]{err: ctx.Err()}, g.leave(w)
+		}
+		if !w.lead {
+			return w.out, !w.alone
+		}
+		g.mu.Lock()
+	} else {
+		g.writing = true
+		g.queue = append(g.queue, w)
+	}
+	batch := g.take()
+	g.mu.Unlock()
+	g.write(ctx, batch)
+	g.pass()
+	return w.out, !w.alone
+}
+
+// leave takes a caller that gives up out of the queue. If it was handed the
+// lead meanwhile, it passes it on.
+func (g *group[P, R]) leave(w *waiter[P, R]) bool {
+	g.mu.Lock()
+	for i, q := range g.queue {
+		if q == w {
+			g.queue = append(g.queue[:i], g.queue[i+1:]...)
+			break
+		}
+	}
+	lead := w.lead
+	g.mu.Unlock()
+	if lead {
+		g.pass()
+	}
+	return true
+}
+
+// take removes one batch from the head of the queue; the lock is held.
+func (g *group[P, R]) take() []*waiter[P, R] {
+	n, bytes := 0, 0
+	for n < len(g.queue) && n < maxGroup {
+		bytes += g.size(g.queue[n].param)
+		if n > 0 && bytes > maxGroupBytes {
+			break
+		}
+		n++
+	}
+	batch := g.queue[:n:n]
+	g.queue = append([]*waiter[P, R](nil), g.queue[n:]...)
+	return batch
+}
+
+// write runs a batch and tells everybody in it. The batch outlives the context
+// of the caller that happens to lead it.
+func (g *group[P, R]) write(ctx context.Context, batch []*waiter[P, R]) {
+	params := make([]P, len(batch))
+	for i, w := range batch {
+		params[i] = w.param
+	}
+	if len(batch) > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
+		defer cancel()
+	}
+	results, err := g.run(ctx, params)
+	for i, w := range batch {
+		switch {
+		case err == nil:
+			w.out = results[i]
+		case len(batch) == 1:
+			w.out = outcome[R]{err: err}
+		default:
+			w.alone = true
+		}
+		if w.done != nil && !w.lead {
+			w.done <- struct{}{}
+		}
+	}
+}
+
+// pass hands the lead to the first that waits, or ends it.
+func (g *group[P, R]) pass() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.queue) == 0 {
+		g.writing = false
+		return
+	}
+	w := g.queue[0]
+	w.lead = true
+	w.done <- struct{}{}
+}
