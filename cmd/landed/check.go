@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"time"
 
 	"github.com/landedhq/landed/cmd/landed/config"
@@ -15,6 +17,7 @@ import (
 
 type checkCmd struct {
 	Config string `required:"" type:"existingfile" help:"The configuration, YAML."`
+	Live   bool   `help:"Only ask the server that runs with it here whether it is alive: a container's health check."`
 }
 
 // Run validates the configuration and tries what it names, one line each. A
@@ -23,6 +26,9 @@ func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 	cfg, err := config.Load(c.Config)
 	if err != nil {
 		return err
+	}
+	if c.Live {
+		return alive(ctx, cfg.Listen)
 	}
 	fmt.Fprintln(io.out, "ok    configuration")
 	d, err := newDesk(ctx, cfg, demo.Extras{}, quiet(log))
@@ -48,6 +54,32 @@ func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 	}
 	if len(failed) > 0 {
 		return errors.New("the check failed")
+	}
+	return nil
+}
+
+// alive asks the server on this machine.
+func alive(ctx context.Context, listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	if err != nil {
+		return fmt.Errorf("asking %s: %w", listen, err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return fmt.Errorf("asking the server: %w", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server answers %s", resp.Status)
 	}
 	return nil
 }
