@@ -21,10 +21,25 @@ const (
 // member is one member of a JSON object: its name in canonical form (a quoted
 // string) and its value's canonical text.
 type member struct {
-	name  string // decoded
-	sort  []uint16
-	quote string // canonical, quoted
-	value string // canonical
+	name  string   // decoded
+	units []uint16 // of the name; nil if it is plain ASCII, which sorts as it is
+	quote string   // canonical, quoted
+	value string   // canonical
+}
+
+// before sorts by UTF-16 code units.
+func (m *member) before(o *member) bool {
+	if m.units == nil && o.units == nil {
+		return m.name < o.name
+	}
+	a, b := m.units, o.units
+	if a == nil {
+		a = utf16.Encode([]rune(m.name))
+	}
+	if b == nil {
+		b = utf16.Encode([]rune(o.name))
+	}
+	return lessUnits(a, b)
 }
 
 // canonicalize returns the RFC 8785 form of one JSON text: members sorted by
@@ -163,10 +178,10 @@ func (p *canonParser) object(depth int) ([]member, error) {
 		if err != nil {
 			return nil, err
 		}
-		ms = append(ms, member{name: name, sort: units, quote: quote, value: v})
+		ms = append(ms, member{name: name, units: units, quote: quote, value: v})
 	}
 	p.pos++ // }
-	sort.SliceStable(ms, func(i, j int) bool { return lessUnits(ms[i].sort, ms[j].sort) })
+	sort.SliceStable(ms, func(i, j int) bool { return ms[i].before(&ms[j]) })
 	for i := 1; i < len(ms); i++ {
 		if ms[i].quote == ms[i-1].quote {
 			return nil, fmt.Errorf("holds member %s twice", ms[i].quote)
@@ -204,9 +219,14 @@ func (p *canonParser) array(depth int) (string, error) {
 	return "[" + strings.Join(parts, ",") + "]", nil
 }
 
-// str reads a string and returns it decoded, as UTF-16 units, and in canonical
-// quotes.
+// str reads a string and returns it decoded, as UTF-16 units (nil if it is plain
+// ASCII), and in canonical quotes.
 func (p *canonParser) str() (string, []uint16, string, error) {
+	if end := p.plain(); end > 0 {
+		quoted := string(p.in[p.pos : end+1])
+		p.pos = end + 1
+		return quoted[1 : len(quoted)-1], nil, quoted, nil
+	}
 	p.pos++ // "
 	var units []uint16
 	for {
@@ -235,6 +255,20 @@ func (p *canonParser) str() (string, []uint16, string, error) {
 			p.pos += n
 		}
 	}
+}
+
+// plain returns where the string that begins here ends, if it is printable ASCII
+// without escapes and so canonical already; else 0.
+func (p *canonParser) plain() int {
+	for i := p.pos + 1; i < len(p.in); i++ {
+		switch c := p.in[i]; {
+		case c == '"':
+			return i
+		case c < 0x20 || c >= 0x7f || c == '\\':
+			return 0
+		}
+	}
+	return 0
 }
 
 func (p *canonParser) escape() (uint16, error) {
