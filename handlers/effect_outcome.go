@@ -124,6 +124,8 @@ func orderDead(k *journal.Case, r journal.Resolution, now time.Time) string {
 func settledStep(c clock, k *journal.Case, picked bool, at journal.Attempt) web.Step {
 	s := web.Step{Name: "Settled", State: web.StepLater}
 	switch {
+	case k.Effect.State.Closed() && k.CanLook && !k.Effect.NextLookAt.IsZero() && !k.Effect.NextLookAt.After(k.Now):
+		s.State, s.Detail = web.StepNow, "one more look at the provider is due"
 	case k.Effect.State.Closed():
 		s.State, s.Detail, s.At = web.StepDone, web.StateBadge(k.Effect.State, false).Text, c.maybe(k.Effect.StateAt)
 	case k.Live() && picked:

@@ -51,19 +51,19 @@ func effectTransport(base *http.Transport) *http.Transport {
 	}
 	dial := t.DialContext
 	if dial == nil {
-		dial = withContext(t.Dial)
+		dial = withContext(t.Dial) //lint:ignore SA1019 a caller's transport may still use it
 	}
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
 	t.DialContext = gated(dial)
 	if t.DialTLSContext == nil {
-		t.DialTLSContext = withContext(t.DialTLS)
+		t.DialTLSContext = withContext(t.DialTLS) //lint:ignore SA1019 a caller's transport may still use it
 	}
 	if t.DialTLSContext != nil {
 		t.DialTLSContext = gated(t.DialTLSContext)
 	}
-	t.Dial, t.DialTLS = nil, nil
+	t.Dial, t.DialTLS = nil, nil //lint:ignore SA1019 they would bypass the gate
 	return t
 }
 

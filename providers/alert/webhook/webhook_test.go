@@ -143,8 +143,12 @@ func TestR09_AnswersAreJudgedByStatus(t *testing.T) {
 		{"202", status(202), true, alert.SendError{}, ""},
 		{"204", status(204), true, alert.SendError{}, ""},
 		{"299", status(299), true, alert.SendError{}, ""},
-		{"301", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 301) }, false, alert.SendError{Status: 301}, "redirects are not followed"},
-		{"307", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }, false, alert.SendError{Status: 307}, "redirects are not followed"},
+		{"301", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
+		}, false, alert.SendError{Status: 301}, "redirects are not followed"},
+		{"307", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, false, alert.SendError{Status: 307}, "redirects are not followed"},
 		{"304", status(304), false, alert.SendError{Status: 304}, "304"},
 		{"400 with a body", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such channel", 400) }, false, alert.SendError{Status: 400}, "no such channel"},
 		{"404", status(404), false, alert.SendError{Status: 404}, "404"},
