@@ -68,6 +68,26 @@ func (s *Snapshot) Sweep() (Change, Directive) {
 	return *c, ""
 }
 
+// Restored parks what a recovery brought back as INTENT or REISSUE: its worker
+// may have gone on after the restore point, so its attempt counts as exposed
+// and its order is void.
+func (s *Snapshot) Restored() Change {
+	c := s.change()
+	if s.Effect.State != StateIntent && s.Effect.State != StateReissue {
+		return *c
+	}
+	if cur, ok := s.Current(); ok && cur.Phase != PhaseConfirmed {
+		cur.Phase, cur.Final = "", false // what it reported before may not be its last word
+		if cur.FencedAt.IsZero() {
+			cur.FencedAt = s.Now
+		}
+		c.put(cur)
+	}
+	c.endOrder(s, "void")
+	c.park(s, ReasonRestored, "recovery")
+	return *c
+}
+
 func (s *Snapshot) answer(d Directive) BeginAnswer {
 	return BeginAnswer{
 		Directive: d, EffectID: s.Effect.ID, Attempt: s.Effect.Attempt, Ref: s.Effect.Ref,

@@ -139,6 +139,9 @@ func (s *Snapshot) Exposed() []Attempt {
 	covered := 0
 	var at int64
 	for _, l := range s.Looks {
+		if s.Effect.ParkedReason == ReasonRestored && l.StartedAt.Before(s.Effect.StateAt) {
+			continue // a worker may have gone on after what the restored rows know
+		}
 		if l.Verdict == NotFound && l.CoversAttempt >= covered {
 			covered, at = l.CoversAttempt, l.Seq
 		}

@@ -123,8 +123,48 @@ func (d *desk) tasks() []jobs.Task {
 			return err
 		}},
 		{Name: "alert", Every: every, Limit: 2 * time.Minute, Run: d.notifier.Run},
-		{Name: "tidy", Every: 10 * time.Minute, Limit: time.Minute, Run: d.store.Sessions().DropExpired},
+		{Name: "clock", Every: 5 * time.Second, Limit: time.Minute, Run: func(ctx context.Context) error {
+			_, err := d.store.WatchClock(ctx)
+			return err
+		}},
+		{Name: "guard", Every: time.Minute, Limit: time.Minute, Run: d.guard},
+		{Name: "tidy", Every: 10 * time.Minute, Limit: 5 * time.Minute, Run: d.tidy},
 	}
+}
+
+// guard compares the database with the one that the journal ran on before, and
+// keeps the checkpoint up to date while they are the same.
+func (d *desk) guard(ctx context.Context) error {
+	kept, err := readCheckpoint(d.cfg.CheckpointFile)
+	if err != nil {
+		return err
+	}
+	why, err := d.store.CheckIdentity(ctx, kept)
+	if err != nil || why != "" || d.cfg.CheckpointFile == "" {
+		return err
+	}
+	now, err := d.store.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	return writeCheckpoint(d.cfg.CheckpointFile, now)
+}
+
+// purgeBatch is how many effects go in one transaction.
+const purgeBatch = 500
+
+// tidy drops old sessions and, if configured, old settled effects.
+func (d *desk) tidy(ctx context.Context) error {
+	if err := d.store.Sessions().DropExpired(ctx); err != nil {
+		return err
+	}
+	for keep := d.cfg.Retention.D(); keep > 0 && ctx.Err() == nil; {
+		n, err := d.store.Purge(ctx, keep, purgeBatch)
+		if err != nil || n < purgeBatch {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // pageDecider gives the pages the one decision use case.

@@ -62,7 +62,8 @@ type commands struct {
 	Check   checkCmd   `cmd:"" help:"Check the configuration and try every provider, sink and the identity provider."`
 	Token   tokenCmd   `cmd:"" help:"Manage the workers' bearer tokens."`
 	Effects effectsCmd `cmd:"" help:"List, show and decide effects."`
-	Audit   auditCmd   `cmd:"" help:"Export and verify the audit trail."`
+	Audit   auditCmd   `cmd:"" help:"Export, verify and checkpoint the audit trail."`
+	Recover recoverCmd `cmd:"" help:"End the quarantine after a restore or failover."`
 	Bench   benchCmd   `cmd:"" help:"Measure, on a private Postgres of its own."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

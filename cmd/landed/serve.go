@@ -82,6 +82,9 @@ func serve(ctx context.Context, cfg *config.Config, l net.Listener, x demo.Extra
 	if err := d.registerTools(ctx); err != nil {
 		return err
 	}
+	if err := d.guard(ctx); err != nil { // before anything is granted
+		return err
+	}
 	e, err := d.routes()
 	if err != nil {
 		return err

@@ -96,8 +96,9 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, io stdio, log *slog.Logger) er
 }
 
 type auditCmd struct {
-	Export auditExportCmd `cmd:"" help:"Print the audit rows, newest first, one JSON body a line."`
-	Verify auditVerifyCmd `cmd:"" help:"Check that no row was changed, lost or reordered."`
+	Export     auditExportCmd     `cmd:"" help:"Print the audit rows, newest first, one JSON body a line."`
+	Verify     auditVerifyCmd     `cmd:"" help:"Check that no row was changed, lost or reordered."`
+	Checkpoint auditCheckpointCmd `cmd:"" help:"Print the newest row's number and hash, to be kept outside of the database."`
 }
 
 type auditExportCmd struct {

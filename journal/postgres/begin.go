@@ -155,7 +155,7 @@ func keyHash(namespace, key string) []byte {
 // beginExisting explains why the insert did not happen. again is true when the
 // reason has gone meanwhile.
 func (s *Store) beginExisting(ctx context.Context, t toolRow, r journal.BeginRequest, fp string) (a journal.BeginAnswer, again bool, err error) {
-	meta, err := s.q.Meta(ctx, s.pool)
+	meta, err := s.q.Meta(ctx, s.pool, ms(clockMargin))
 	if err != nil {
 		return a, false, mapError("loading the journal's state", err)
 	}
@@ -189,6 +189,9 @@ func (s *Store) beginExisting(ctx context.Context, t toolRow, r journal.BeginReq
 		return a, false, journal.ErrExpired
 	case r.Supersedes != "" && !s.supersedable(ctx, r):
 		return a, false, journal.ErrSupersedesOpen
+	case beforeRecovery(meta, r):
+		a, err = s.parkAtBirth(ctx, t, r, fp, meta.DbNow)
+		return a, errors.Is(err, errConflict), err
 	}
 	return a, true, nil
 }

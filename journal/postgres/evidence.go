@@ -35,8 +35,8 @@ func (s *Store) ClaimLooks(ctx context.Context, limit int, claim time.Duration) 
 // Canary finds the newest effect of the provider that its worker committed
 // before committedBefore and began after begunAfter; nil if there is none.
 func (s *Store) Canary(ctx context.Context, provider string, begunAfter, committedBefore time.Time) (*journal.Canary, error) {
-	r, err := s.q.Canary(ctx, s.pool, sqlc.CanaryParams{BeforeID: boundID(committedBefore), AfterID: boundID(begunAfter),
-		Provider: provider, CommittedBefore: committedBefore})
+	r, err := s.q.Canary(ctx, s.pool, sqlc.CanaryParams{Provider: provider, BegunAfter: begunAfter,
+		CommittedBefore: committedBefore})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

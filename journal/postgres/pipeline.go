@@ -2,90 +2,66 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
 )
 
-// recorder stands in for a connection and keeps the statement that a generated
-// query would send, so that a pipeline sends the very same one.
-type recorder struct {
-	sql  string
-	args []any
-}
+// errNoted is what a statement answers while it is only noted for the pipeline.
+var errNoted = errors.New("noted for the pipeline")
 
-func (r *recorder) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
-	r.sql, r.args = sql, args
-	return noRow{}
-}
-
-func (r *recorder) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
-	return pgconn.CommandTag{}, nil
-}
-
-func (r *recorder) Query(context.Context, string, ...any) (pgx.Rows, error) {
-	return nil, pgx.ErrNoRows
-}
-
-type noRow struct{}
-
-func (noRow) Scan(...any) error { return nil }
-
-// beginMany inserts effects. One goes as a statement of its own; several go as
-// one pipeline, which the server runs as one transaction.
-func (s *Store) beginMany(ctx context.Context, ps []sqlc.BeginEffectParams) ([]outcome[sqlc.BeginEffectRow], error) {
-	if len(ps) == 1 {
-		row, err := s.q.BeginEffect(ctx, s.pool, ps[0])
-		return []outcome[sqlc.BeginEffectRow]{{row, err}}, nil
-	}
-	var b pgx.Batch
-	var r recorder
-	for _, p := range ps {
-		_, _ = s.q.BeginEffect(ctx, &r, p)
-		b.Queue(r.sql, r.args...)
-	}
-	return pipeline(ctx, s, &b, func(row pgx.Row) (v sqlc.BeginEffectRow, err error) {
-		err = row.Scan(&v.KeyWindowMs, &v.AttemptTimeoutMs)
-		return v, err
-	})
-}
-
-// commitMany is beginMany for commits in time.
-func (s *Store) commitMany(ctx context.Context, ps []sqlc.CommitEffectParams) ([]outcome[int64], error) {
-	if len(ps) == 1 {
-		v, err := s.q.CommitEffect(ctx, s.pool, ps[0])
-		return []outcome[int64]{{v, err}}, nil
-	}
-	var b pgx.Batch
-	var r recorder
-	for _, p := range ps {
-		_, _ = s.q.CommitEffect(ctx, &r, p)
-		b.Queue(r.sql, r.args...)
-	}
-	return pipeline(ctx, s, &b, func(row pgx.Row) (v int64, err error) {
-		err = row.Scan(&v)
-		return v, err
-	})
-}
-
-// pipeline sends b and reads a row per statement. No row is a result; any error
-// undoes the whole transaction.
-func pipeline[R any](ctx context.Context, s *Store, b *pgx.Batch, scan func(pgx.Row) (R, error)) ([]outcome[R], error) {
-	n := b.Len()
-	res := s.pool.SendBatch(ctx, b)
-	out := make([]outcome[R], n)
-	for i := range n {
-		v, err := scan(res.QueryRow())
-		if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // Scan returns it bare; anything else ends the batch
-			_ = res.Close()
-			return nil, err
+// pipeline asks several statements in one round trip. Each ask sends exactly
+// one statement and reads its rows; it is called twice, first to note the
+// statement, then to read. Reading only: every statement is a transaction of
+// its own or part of one, as the server likes.
+func pipeline(ctx context.Context, pool *pgxpool.Pool, asks ...func(sqlc.DBTX) error) error {
+	b := &pgx.Batch{}
+	for _, ask := range asks {
+		if err := ask(noting{b}); !errors.Is(err, errNoted) {
+			return err
 		}
-		out[i] = outcome[R]{v, err}
 	}
-	if err := res.Close(); err != nil { // the transaction ends here
-		return nil, err
+	res := pool.SendBatch(ctx, b)
+	for _, ask := range asks {
+		if err := ask(answering{res}); err != nil {
+			_ = res.Close() // says the same
+			return err
+		}
 	}
-	return out, nil
+	return res.Close()
 }
+
+type noting struct{ b *pgx.Batch }
+
+func (n noting) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	n.b.Queue(sql, args...)
+	return pgconn.CommandTag{}, errNoted
+}
+
+func (n noting) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
+	n.b.Queue(sql, args...)
+	return nil, errNoted
+}
+
+func (n noting) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
+	n.b.Queue(sql, args...)
+	return notedRow{}
+}
+
+type notedRow struct{}
+
+func (notedRow) Scan(...any) error { return errNoted }
+
+type answering struct{ res pgx.BatchResults }
+
+func (a answering) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
+	return a.res.Exec()
+}
+
+func (a answering) Query(context.Context, string, ...any) (pgx.Rows, error) { return a.res.Query() }
+
+func (a answering) QueryRow(context.Context, string, ...any) pgx.Row { return a.res.QueryRow() }

@@ -102,7 +102,7 @@ func (s *Store) snapshotContext(ctx context.Context, tx sqlc.DBTX, l *loaded) er
 		return mapError("loading the retry budget", err)
 	}
 	l.Budget = journal.Budget{Spent: int(spent), Limit: s.policy.RetryBudget}
-	meta, err := s.q.Meta(ctx, tx)
+	meta, err := s.q.Meta(ctx, tx, ms(clockMargin))
 	if err != nil {
 		return mapError("loading the journal's state", err)
 	}

@@ -50,9 +50,11 @@ type Store struct {
 	look   func(string) bool
 	log    *slog.Logger
 	tools  sync.Map // name → toolRow: saves the look-up on the happy path
+	counts rollupCache
 	// begins and commits are nil without group commit.
 	begins  *group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]
 	commits *group[sqlc.CommitEffectParams, int64]
+	clock   clockWatch
 }
 
 // Open connects and checks that acknowledged means durable: a server with

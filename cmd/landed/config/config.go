@@ -34,6 +34,13 @@ type Config struct {
 	Tools  []Tool  `yaml:"tools"`
 	Alerts []Alert `yaml:"alerts"`
 	Policy Policy  `yaml:"policy"`
+	// Retention is how long settled effects are kept; then their keys stay refused
+	// and their decisions stay on the audit trail. 0 = for ever.
+	Retention Duration `yaml:"retention"`
+	// CheckpointFile keeps the newest audit row's number and hash outside of the
+	// database: on a volume that is not restored with it. A journal that falls
+	// short of it is quarantined.
+	CheckpointFile string `yaml:"checkpoint_file"`
 	// Every is how often the background rounds start; default 2s.
 	Every Duration `yaml:"every"`
 }
@@ -265,6 +272,9 @@ func (c *Config) check() error {
 		if !slices.Contains([]journal.Role{journal.RoleViewer, journal.RoleOperator, journal.RoleApprover, journal.RoleAuditor, journal.RoleAdmin}, journal.Role(role)) {
 			fail("login.roles: %q is none of viewer, operator, approver, auditor, admin", role)
 		}
+	}
+	if c.Retention != 0 && c.Retention.D() < 24*time.Hour {
+		fail("retention: %s is less than a day", c.Retention.D())
 	}
 	for name, p := range c.Providers {
 		if err := journal.ValidateName("name", name); err != nil {

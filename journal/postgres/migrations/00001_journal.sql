@@ -3,12 +3,19 @@
 -- audit rows. Reason: everything that one effect can be asked about commits in
 -- one transaction of one database.
 
--- One row per installation. quarantined: restored from a backup, no grants.
+-- One row per installation. quarantined: the database is another one than the
+-- journal last ran on (restored, or failed over); no grants until an admin names
+-- the restore point. recovered_at: keys of runs from before it may have been
+-- lost with the rows that knew them. clock_high: the latest time ever seen.
 create table journal_meta (
     one           boolean primary key default true check (one),
     quarantined   boolean not null default false,
+    quarantine_why text not null default '',
+    system_id     text not null default '', -- of the cluster that the journal runs on
+    timeline      bigint not null default 0,
+    recovered_at  timestamptz,
     clock_high    timestamptz not null default clock_timestamp(),
-    clock_suspect boolean not null default false
+    clock_suspect_until timestamptz
 );
 insert into journal_meta default values;
 
@@ -33,14 +40,14 @@ create table tools (
 create table effects (
     id              uuid primary key,
     namespace       text not null default '' check (length(namespace) <= 120),
-    key             text not null check (octet_length(key) between 1 and 255),
-    ref             text not null check (ref ~ '^[0-9a-f]{32}$'),
+    key             text collate "C" not null check (octet_length(key) between 1 and 255),
+    ref             text collate "C" not null check (ref ~ '^[0-9a-f]{32}$'),
     tool            text not null,
     class           text not null check (class in ('provider_idempotent', 'journal_deduped', 'at_most_once')),
     provider        text not null default '',
     key_window_ms   bigint not null default 0,
     client_timeout_ms bigint not null,
-    root_run        text not null,
+    root_run        text collate "C" not null,
     root_run_started_at timestamptz,
     turn            text not null default '',
     run             text not null default '',
@@ -81,7 +88,7 @@ create table effects (
     -- the current attempt
     attempt         integer not null default 1 check (attempt >= 0),
     claim_id        text not null default '',
-    lease_token     text not null default '',
+    lease_token     text collate "C" not null default '',
     order_id        uuid,
     worker          text not null default '',
     granted_at      timestamptz,
@@ -91,23 +98,84 @@ create table effects (
     attempt_timeout_ms bigint not null default 0,
     fenced_at       timestamptz,
 
+    -- From when on the effect needs attention, as far as its own row says; the
+    -- epoch: already. Null: a worker owns it, or it is settled and nobody will
+    -- look again, as on the whole happy path. The list is: attention_at reached
+    -- (for an INTENT, by the grace period), or an INTENT whose lease ran out.
+    attention_at    timestamptz generated always as (case
+        when state = 'INTENT' and fenced_at is null then null
+        when state = 'INTENT' and not gave_up then coalesce(retry_at, timestamptz 'epoch')
+        when state in ('INTENT', 'PARKED', 'REISSUE') or open_delivery or contradicted or probably_double or orphan then timestamptz 'epoch'
+        else next_look_at end) stored,
+
+    -- An owned effect has its times, and its lease ends no earlier than send_by:
+    -- whoever looks for expired leases starts from send_by, which never moves.
+    constraint effects_owned_has_times check (state <> 'INTENT' or fenced_at is not null
+        or coalesce(lease_until >= send_by and attempt_deadline >= send_by, false)),
     -- Invariant: every move out of INTENT fences in the same statement.
     constraint effects_closed_is_fenced check (state = 'INTENT' or fenced_at is not null or attempt = 0),
     -- Invariant 2: send_by never lies past the deadline.
     constraint effects_send_by check (send_by is null or send_by <= attempt_deadline),
     constraint effects_parked_has_reason check (state <> 'PARKED' or parked_reason <> ''),
     constraint effects_committed_has_author check (state not in ('COMMITTED', 'REJECTED', 'ABANDONED') or settled_by <> '')
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
+    autovacuum_analyze_scale_factor = 0.02);
 
-create unique index effects_key on effects (namespace, key);
+-- Indexes over every effect cost each begin and each commit, so there are few,
+-- and all but one grow at their end: keys and root runs begin with a time.
+-- key first: whoever searches for a key need not know its namespace.
+create unique index effects_key on effects (key, namespace);
+create index effects_root_run on effects (root_run, namespace, id);
+-- A reference is a hash. Filed by day, new ones touch only the pages of today,
+-- however large the journal is; a look-up asks each day once.
+create index effects_ref on effects (((created_at at time zone 'UTC')::date), left(ref, 8));
+-- The positive control of evidence: a provider's newest commit, at once.
+create index effects_canary on effects (provider, state_at)
+    where state = 'COMMITTED' and settled_by = 'worker' and not probably_double;
 create unique index effects_successor on effects (supersedes) where supersedes is not null;
--- What is not plainly settled: the list, the sweeper and the collector read
--- only this. Rows on the happy path enter it at begin and leave at commit.
-create index effects_open on effects (created_at, id)
-    where state in ('INTENT', 'PARKED', 'REISSUE') or open_delivery or contradicted or probably_double or orphan;
 create index effects_look on effects (next_look_at) where next_look_at is not null;
-create index effects_root_run on effects (root_run, id);
-create index effects_ref on effects (ref);
+
+-- What workers own now. Every effect passes through it once. The random first
+-- column makes new entries land on the pages of dead ones, which are then
+-- dropped without waiting for a vacuum; it stays as small as what is in flight.
+-- send_by is checked in the index: rows within their lease are not visited.
+-- "is true" hides the index from statements that do not repeat it: on a young
+-- table the planner would prefer it to the primary key, for a heartbeat or a
+-- commit, and walk every dead entry.
+create index effects_owned on effects (left(lease_token, 4), send_by) where (state = 'INTENT' and fenced_at is null) is true;
+
+-- What the list, the alerts and the collector read. No row of the happy path
+-- ever enters these, so one per filter is free; id makes the order total.
+create index effects_open on effects (created_at, id) where attention_at is not null;
+create index effects_open_state on effects (state, created_at, id) where attention_at is not null;
+create index effects_open_tool on effects (tool, created_at, id) where attention_at is not null;
+create index effects_open_class on effects (class, created_at, id) where attention_at is not null;
+create index effects_open_provider on effects (provider, created_at, id) where attention_at is not null;
+create index effects_open_namespace on effects (namespace, created_at, id) where attention_at is not null;
+create index effects_open_root_run on effects (root_run, created_at, id) where attention_at is not null;
+-- Counts the header of the list without touching the table, and is hidden from
+-- everything else by "is true": small and complete, it would win where an order
+-- is asked for, and be sorted.
+create index effects_open_counts on effects (namespace, tool, provider, class, state) include (created_at, attention_at)
+    where (attention_at is not null) is true;
+
+-- Substrings among the open. pg_trgm comes with PostgreSQL's contrib modules and
+-- may be missing, or not be allowed to this role: the search then reads the open
+-- effects one by one, some 40 ms for 20,000. Made later by hand, the index is
+-- used from then on. The expression is repeated in list.go.
+-- +goose StatementBegin
+do $$
+declare
+    place text;
+begin
+    create extension if not exists pg_trgm;
+    select n.nspname into strict place from pg_extension x join pg_namespace n on n.oid = x.extnamespace where x.extname = 'pg_trgm';
+    execute format('create index effects_open_text on effects using gin ((subject || E''\n'' || operation || E''\n'' || tool || E''\n'' || provider_id || E''\n'' || coalesce(labels::text, '''')) %I.gin_trgm_ops)
+        with (fastupdate = off) where attention_at is not null', place);
+exception when others then
+    raise notice 'no trigram index: % (searches of the list read the open effects one by one)', sqlerrm;
+end $$;
+-- +goose StatementEnd
 
 -- Attempts that were fenced without a commit in time, and those that reported
 -- after that. Late reports are written here.
@@ -158,6 +226,7 @@ create table orders (
 );
 -- One open order per effect.
 create unique index orders_open on orders (effect_id) where ended = '';
+create index orders_due on orders (expires_at) where ended = '' and attempt = 0;
 -- One attempt per order is the orders.attempt column; one order per attempt:
 create unique index orders_attempt on orders (effect_id, attempt) where attempt > 0;
 
@@ -209,10 +278,10 @@ create table audit (
 );
 create index audit_effect on audit (effect_id, seq) where effect_id is not null;
 
-create table decisions (
+create table decisions ( -- kept when the effect is purged, like its audit row
     id             uuid primary key,
     audit_seq      bigint not null unique references audit (seq),
-    effect_id      uuid not null references effects (id),
+    effect_id      uuid not null,
     effect_version bigint not null,
     verb           text not null check (verb in ('reissue', 'close_landed', 'close_not_landed')),
     mode           text not null default '',
@@ -237,6 +306,7 @@ create table deliveries (
     id          uuid primary key,
     audit_seq   bigint not null unique references audit (seq),
     effect_id   uuid not null references effects (id),
+    namespace   text not null, -- the effect's
     effect_version bigint not null,
     kind        text not null check (kind in ('reissue', 'close_landed', 'close_not_landed', 'committed', 'rejected', 'found', 'contradicted')),
     by_whom     text not null,
@@ -248,6 +318,7 @@ create table deliveries (
     acked_by    text not null default ''
 );
 create index deliveries_effect on deliveries (effect_id, audit_seq);
+create index deliveries_namespace on deliveries (namespace, audit_seq);
 create index deliveries_open on deliveries (audit_seq) where acked_at is null;
 
 -- The retry budget of a turn, or of a root run.
@@ -368,8 +439,13 @@ begin
     return new;
 end $$;
 
+-- Evidence may go with its effect, when the purge says so in its transaction;
+-- nothing else ever goes, and nothing is ever changed.
 create function journal_append_only() returns trigger language plpgsql as $$
 begin
+    if tg_table_name = 'evidence' and tg_op = 'DELETE' and current_setting('landed.purging', true) = 'on' then
+        return old;
+    end if;
     raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
 end $$;
 -- +goose StatementEnd

@@ -2,13 +2,13 @@
 -- One row per effect and occasion, however many replicas run this: the unique
 -- constraint is the claim. Only what is stuck with an exposed attempt or parked
 -- raises one, or what nobody came back to retry; giving up without exposure
--- does not.
+-- does not. Plan: one of the effects_open indexes, never the table.
 insert into alerts (id, effect_id, occasion, tool, provider)
 select gen_random_uuid(), e.id,
     case when e.state = 'PARKED' then 'parked:' || e.attempt || ':' || extract(epoch from e.state_at)::bigint else 'stuck:' || e.attempt end,
     e.tool, e.provider
 from effects e
-where (e.state = 'PARKED' or e.state = 'INTENT' and e.fenced_at is not null and not e.gave_up
+where e.attention_at is not null and (e.state = 'PARKED' or e.state = 'INTENT' and e.fenced_at is not null and not e.gave_up
         and (e.retry_at is null or e.retry_at < clock_timestamp() - sqlc.arg(grace_ms)::bigint * interval '1 ms'))
     and not exists (select from alerts a where a.effect_id = e.id and a.occasion =
         case when e.state = 'PARKED' then 'parked:' || e.attempt || ':' || extract(epoch from e.state_at)::bigint else 'stuck:' || e.attempt end)

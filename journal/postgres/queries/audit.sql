@@ -34,8 +34,9 @@ select * from decisions where effect_id = @effect_id order by audit_seq;
 select * from decisions where id = @id;
 
 -- name: AddDelivery :exec
-insert into deliveries (id, audit_seq, effect_id, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by)
-values (@id, @audit_seq, @effect_id, @effect_version, @kind, @by_whom, @reason, sqlc.narg(order_id), sqlc.narg(order_expires_at), @at, sqlc.narg(acked_at), @acked_by);
+insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by)
+values (@id, @audit_seq, @effect_id, (select e.namespace from effects e where e.id = @effect_id), @effect_version, @kind, @by_whom, @reason,
+    sqlc.narg(order_id), sqlc.narg(order_expires_at), @at, sqlc.narg(acked_at), @acked_by);
 
 -- name: AckDeliveries :exec
 update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where effect_id = @effect_id and acked_at is null;
@@ -60,9 +61,19 @@ select sqlc.embed(deliveries), e.namespace, e.key from deliveries join effects e
 where deliveries.effect_id = @effect_id and deliveries.audit_seq > @after order by deliveries.audit_seq limit 1;
 
 -- name: ResolutionsAfter :many
+-- The feed, of all namespaces (an empty array) or of some. Plan: for each
+-- namespace deliveries_namespace from the cursor on, so that a quiet namespace
+-- does not read through what happened in the others.
 select sqlc.embed(deliveries), e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
-where deliveries.audit_seq > @after and (cardinality(sqlc.arg(namespaces)::text[]) = 0 or e.namespace = any (sqlc.arg(namespaces)::text[]))
-order by deliveries.audit_seq limit @max_rows;
+where deliveries.audit_seq = any (array(
+    select u.audit_seq from (
+        (select a.audit_seq from deliveries a
+         where cardinality(sqlc.arg(namespaces)::text[]) = 0 and a.audit_seq > @after order by a.audit_seq limit @max_rows)
+        union all
+        (select b.audit_seq from unnest(sqlc.arg(namespaces)::text[]) as n (name) cross join lateral (
+            select d.audit_seq from deliveries d where d.namespace = n.name and d.audit_seq > @after order by d.audit_seq limit @max_rows) b)
+    ) u order by u.audit_seq limit @max_rows))
+order by deliveries.audit_seq;
 
 -- name: AddToken :exec
 insert into tokens (id, name, hash, namespaces, created_by) values (@id, @name, @hash, @namespaces, @created_by);
@@ -93,3 +104,6 @@ delete from sessions where token_hash = @token_hash;
 
 -- name: DropExpiredSessions :exec
 delete from sessions where expires_at <= clock_timestamp();
+
+-- name: AuditHead :one
+select seq, hash from audit_head;

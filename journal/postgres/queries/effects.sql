@@ -22,6 +22,7 @@ select @id, @namespace, @key, @ref, t.name, t.class, t.provider, t.key_window_ms
     greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)
 from tools t, journal_meta m
 where t.name = @tool and t.class <> 'read_only' and t.version = sqlc.arg(tool_version)::integer and not m.quarantined
+    and (m.recovered_at is null or sqlc.narg(root_run_started_at)::timestamptz > m.recovered_at)
     and not exists (select from tombstones d where d.key_hash = @key_hash)
     and (sqlc.narg(supersedes)::uuid is null or exists (
         select from effects x where x.id = sqlc.narg(supersedes) and x.namespace = @namespace
@@ -83,20 +84,26 @@ values (@id, @namespace, @key, @ref, @tool, @class, @provider, @key_window_ms, @
     @attempt, @lease_token, @worker, @at, @at, @at, @at, @at);
 
 -- name: StuckEffects :many
--- What the sweeper has to fence: unowned INTENTs that no write closed yet, and
--- orders that are over. Plan: effects_open.
+-- What the sweeper has to fence: unowned INTENTs that no write closed yet, in no
+-- useful order. Plan: effects_owned in its own order, which also drops the dead
+-- entries that it meets; a bitmap or a sort would not.
 select id from effects
-where state = 'INTENT' and fenced_at is null and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
-order by created_at limit @max_rows;
+where (state = 'INTENT' and fenced_at is null) is true and send_by <= (select clock_timestamp())
+    and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
+order by left(lease_token, 4), send_by limit @max_rows;
 
 -- name: OverdueOrders :many
-select effect_id from orders where ended = '' and attempt = 0 and expires_at <= clock_timestamp() limit @max_rows;
+-- Plan: orders_due. The sub-select makes the clock a bound of the index.
+select effect_id from orders where ended = '' and attempt = 0 and expires_at <= (select clock_timestamp())
+order by expires_at limit @max_rows;
 
 -- name: ClaimLooks :many
 -- The collector's work: due looks, oldest first, each claimed by moving its
 -- time; a claim that is not followed by evidence comes due again.
 update effects set next_look_at = clock_timestamp() + sqlc.arg(claim_ms)::bigint * interval '1 ms'
-where id in (select id from effects e where e.next_look_at <= clock_timestamp() order by e.next_look_at limit @max_rows for update skip locked)
+-- Plan: effects_look up to the clock, then the primary key.
+where id = any (array(select e.id from effects e where e.next_look_at <= (select clock_timestamp())
+    order by e.next_look_at limit @max_rows for update skip locked))
 returning id;
 
 -- name: ScheduleLook :execrows
@@ -105,13 +112,16 @@ update effects set next_look_at = clock_timestamp() where id = @id and (next_loo
 -- name: Canary :one
 -- A recently committed effect of the provider: the positive control. Settled by
 -- its worker, old enough for the index lag, young enough for the retention.
--- Plan: primary key backwards between two UUIDv7 bounds, first match wins.
+-- Plan: effects_canary backwards between the two times, first match wins; a
+-- provider without commits in between costs one probe. Ordered by state_at, not
+-- by id: the planner would walk the primary key for it.
 select id, ref, provider_id, created_at, state_at from effects
-where id < @before_id and id > @after_id and provider = @provider and state = 'COMMITTED' and settled_by = 'worker'
-    and not probably_double and state_at <= @committed_before
-order by id desc limit 1;
+where provider = @provider and state = 'COMMITTED' and settled_by = 'worker' and not probably_double
+    and state_at > @begun_after and state_at <= @committed_before and created_at > @begun_after
+order by state_at desc limit 1;
 
 -- name: RootRunSiblings :many
+-- Plan: effects_root_run in its order; a run of a million effects stops at 50.
 select id, tool, operation, subject, state, created_at, amount, currency, class from effects
 where root_run = @root_run and namespace = @namespace and id <> @id order by id limit 50;
 
@@ -133,10 +143,38 @@ where (tools.class, tools.provider, tools.key_window_ms, tools.client_timeout_ms
 returning version, (xmax = 0)::boolean as inserted;
 
 -- name: Meta :one
-select quarantined, clock_suspect, clock_timestamp()::timestamptz as db_now from journal_meta;
+select quarantined, quarantine_why, system_id, timeline, recovered_at, clock_high,
+    (coalesce(clock_suspect_until > clock_timestamp(), false) or clock_high > clock_timestamp() + sqlc.arg(margin_ms)::bigint * interval '1 ms')::boolean as clock_suspect,
+    clock_timestamp()::timestamptz as db_now
+from journal_meta;
 
--- name: SetQuarantine :exec
-update journal_meta set quarantined = @quarantined;
+-- name: Identity :one
+-- The timeline is read off the current WAL file: the control file learns of a
+-- promotion only at the next checkpoint.
+select (select system_identifier::text from pg_control_system())::text as system_id,
+    ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint as timeline;
+
+-- name: AdoptIdentity :exec
+update journal_meta set system_id = @system_id, timeline = @timeline where system_id = '';
+
+-- name: Quarantine :execrows
+update journal_meta set quarantined = true, quarantine_why = @why where not quarantined;
+
+-- name: Recover :execrows
+update journal_meta set quarantined = false, quarantine_why = '', system_id = @system_id, timeline = @timeline, recovered_at = @recovered_at
+where quarantined;
+
+-- name: RestoredEffects :many
+select id from effects where state in ('INTENT', 'REISSUE') order by id limit @max_rows;
+
+-- name: RaiseClock :one
+-- The high-water mark only rises; what it was is returned.
+update journal_meta m set clock_high = greatest(m.clock_high, clock_timestamp())
+from (select clock_high from journal_meta) was
+returning was.clock_high::timestamptz as was, clock_timestamp()::timestamptz as db_now;
+
+-- name: SuspectClock :exec
+update journal_meta set clock_suspect_until = clock_timestamp() + sqlc.arg(for_ms)::bigint * interval '1 ms';
 
 -- name: TombstoneExists :one
 select exists (select from tombstones where key_hash = @key_hash);
@@ -144,8 +182,14 @@ select exists (select from tombstones where key_hash = @key_hash);
 -- name: InsertTombstone :exec
 insert into tombstones (key_hash, fingerprint, state, at) values (@key_hash, @fingerprint, @state, clock_timestamp()) on conflict do nothing;
 
--- name: EffectsByIDs :many
-select sqlc.embed(effects), clock_timestamp()::timestamptz as db_now from effects where id = any (@ids::uuid[]);
+-- name: ListedEffects :many
+-- Every column, but without the bytes that only the effect page shows.
+select id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at, turn, run, step, operation,
+    subject, amount, currency, labels, null::bytea as args, fingerprint, fingerprint_rule, null::bytea as resume, supersedes, traceparent,
+    state, version, issue, parked_reason, retry_at, cleared_attempt, null::bytea as result, provider_id, settled_by, refusal, contradicted,
+    probably_double, orphan, gave_up, drifted, open_delivery, next_look_at, looks, created_at, state_at, attempt, claim_id, lease_token,
+    order_id, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms, fenced_at, attention_at
+from effects where id = any (@ids::uuid[]);
 
 -- name: AttemptsOf :many
 select * from attempts where effect_id = any (@ids::uuid[]) order by effect_id, number;
@@ -158,15 +202,25 @@ where effect_id = any (@ids::uuid[]) order by seq;
 select * from orders where effect_id = any (@ids::uuid[]) order by created_at, id;
 
 -- name: PurgeCandidates :many
--- Settled, quiet, old: never anything that needs attention.
+-- Settled, quiet, old: never anything that needs attention. Plan: primary key,
+-- up to the first effect that began too late; if the oldest did, that is all.
 select id, namespace, key, fingerprint, state from effects e
 where e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and not (e.open_delivery or e.contradicted or e.probably_double or e.orphan)
-    and e.next_look_at is null and e.state_at < clock_timestamp() - sqlc.arg(keep_ms)::bigint * interval '1 ms'
-    and not exists (select from evidence v where v.effect_id = e.id) and not exists (select from decisions d where d.effect_id = e.id)
+    and e.next_look_at is null and e.id < @before_id
+    and e.id < coalesce((select x.id from effects x where x.created_at >= clock_timestamp() - sqlc.arg(keep_ms)::bigint * interval '1 ms'
+        order by x.id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    and e.state_at < clock_timestamp() - sqlc.arg(keep_ms)::bigint * interval '1 ms'
 order by e.id limit @max_rows for update skip locked;
 
--- name: PurgeEffect :exec
-with a as (delete from attempts where attempts.effect_id = @id), h as (delete from handles where handles.effect_id = @id),
-    v as (delete from events where events.effect_id = @id), al as (delete from alerts where alerts.effect_id = @id),
-    o as (delete from orders where orders.effect_id = @id), dl as (delete from deliveries where deliveries.effect_id = @id)
-delete from effects where effects.id = @id;
+-- name: AllowPurge :exec
+-- For this transaction only.
+select set_config('landed.purging', 'on', true);
+
+-- name: PurgeBeside :exec
+with a as (delete from attempts where attempts.effect_id = any (@ids::uuid[])), h as (delete from handles where handles.effect_id = any (@ids::uuid[])),
+    v as (delete from events where events.effect_id = any (@ids::uuid[])), al as (delete from alerts where alerts.effect_id = any (@ids::uuid[])),
+    o as (delete from orders where orders.effect_id = any (@ids::uuid[])), dl as (delete from deliveries where deliveries.effect_id = any (@ids::uuid[]))
+delete from evidence where evidence.effect_id = any (@ids::uuid[]);
+
+-- name: PurgeEffects :exec
+delete from effects where id = any (@ids::uuid[]);

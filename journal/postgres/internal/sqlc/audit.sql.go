@@ -127,8 +127,9 @@ func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParam
 }
 
 const addDelivery = `-- name: AddDelivery :exec
-insert into deliveries (id, audit_seq, effect_id, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by)
+values ($1, $2, $3, (select e.namespace from effects e where e.id = $3), $4, $5, $6, $7,
+    $8, $9, $10, $11, $12)
 `
 
 type AddDeliveryParams struct {
@@ -305,6 +306,22 @@ func (q *Queries) AuditForEffect(ctx context.Context, db DBTX, effectID *string)
 	return items, nil
 }
 
+const auditHead = `-- name: AuditHead :one
+select seq, hash from audit_head
+`
+
+type AuditHeadRow struct {
+	Seq  int64
+	Hash []byte
+}
+
+func (q *Queries) AuditHead(ctx context.Context, db DBTX) (AuditHeadRow, error) {
+	row := db.QueryRow(ctx, auditHead)
+	var i AuditHeadRow
+	err := row.Scan(&i.Seq, &i.Hash)
+	return i, err
+}
+
 const auditRows = `-- name: AuditRows :many
 select seq, at, kind, effect_id, actor, salt, body, hash from audit where ($1::bigint = 0 or seq < $1) order by seq desc limit $2
 `
@@ -427,7 +444,7 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 }
 
 const deliveriesOf = `-- name: DeliveriesOf :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
 `
 
 type DeliveriesOfRow struct {
@@ -449,6 +466,7 @@ func (q *Queries) DeliveriesOf(ctx context.Context, db DBTX, effectID string) ([
 			&i.Delivery.ID,
 			&i.Delivery.AuditSeq,
 			&i.Delivery.EffectID,
+			&i.Delivery.Namespace,
 			&i.Delivery.EffectVersion,
 			&i.Delivery.Kind,
 			&i.Delivery.ByWhom,
@@ -550,7 +568,7 @@ func (q *Queries) LockAuditHead(ctx context.Context, db DBTX) (LockAuditHeadRow,
 }
 
 const nextResolution = `-- name: NextResolution :one
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.effect_id = $1 and deliveries.audit_seq > $2 order by deliveries.audit_seq limit 1
 `
 
@@ -573,6 +591,7 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 		&i.Delivery.ID,
 		&i.Delivery.AuditSeq,
 		&i.Delivery.EffectID,
+		&i.Delivery.Namespace,
 		&i.Delivery.EffectVersion,
 		&i.Delivery.Kind,
 		&i.Delivery.ByWhom,
@@ -589,14 +608,21 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 }
 
 const resolutionsAfter = `-- name: ResolutionsAfter :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
-where deliveries.audit_seq > $1 and (cardinality($2::text[]) = 0 or e.namespace = any ($2::text[]))
-order by deliveries.audit_seq limit $3
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+where deliveries.audit_seq = any (array(
+    select u.audit_seq from (
+        (select a.audit_seq from deliveries a
+         where cardinality($1::text[]) = 0 and a.audit_seq > $2 order by a.audit_seq limit $3)
+        union all
+        (select b.audit_seq from unnest($1::text[]) as n (name) cross join lateral (
+            select d.audit_seq from deliveries d where d.namespace = n.name and d.audit_seq > $2 order by d.audit_seq limit $3) b)
+    ) u order by u.audit_seq limit $3))
+order by deliveries.audit_seq
 `
 
 type ResolutionsAfterParams struct {
-	After      int64
 	Namespaces []string
+	After      int64
 	MaxRows    int32
 }
 
@@ -606,8 +632,11 @@ type ResolutionsAfterRow struct {
 	Key       string
 }
 
+// The feed, of all namespaces (an empty array) or of some. Plan: for each
+// namespace deliveries_namespace from the cursor on, so that a quiet namespace
+// does not read through what happened in the others.
 func (q *Queries) ResolutionsAfter(ctx context.Context, db DBTX, arg ResolutionsAfterParams) ([]ResolutionsAfterRow, error) {
-	rows, err := db.Query(ctx, resolutionsAfter, arg.After, arg.Namespaces, arg.MaxRows)
+	rows, err := db.Query(ctx, resolutionsAfter, arg.Namespaces, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -619,6 +648,7 @@ func (q *Queries) ResolutionsAfter(ctx context.Context, db DBTX, arg Resolutions
 			&i.Delivery.ID,
 			&i.Delivery.AuditSeq,
 			&i.Delivery.EffectID,
+			&i.Delivery.Namespace,
 			&i.Delivery.EffectVersion,
 			&i.Delivery.Kind,
 			&i.Delivery.ByWhom,

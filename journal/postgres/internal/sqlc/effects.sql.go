@@ -10,6 +10,30 @@ import (
 	"time"
 )
 
+const adoptIdentity = `-- name: AdoptIdentity :exec
+update journal_meta set system_id = $1, timeline = $2 where system_id = ''
+`
+
+type AdoptIdentityParams struct {
+	SystemID string
+	Timeline int64
+}
+
+func (q *Queries) AdoptIdentity(ctx context.Context, db DBTX, arg AdoptIdentityParams) error {
+	_, err := db.Exec(ctx, adoptIdentity, arg.SystemID, arg.Timeline)
+	return err
+}
+
+const allowPurge = `-- name: AllowPurge :exec
+select set_config('landed.purging', 'on', true)
+`
+
+// For this transaction only.
+func (q *Queries) AllowPurge(ctx context.Context, db DBTX) error {
+	_, err := db.Exec(ctx, allowPurge)
+	return err
+}
+
 const attemptsOf = `-- name: AttemptsOf :many
 select effect_id, number, issue, claim_id, lease_token, order_id, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms, fenced_at, phase, final, reported_at, error, status, replayed, provider_id from attempts where effect_id = any ($1::uuid[]) order by effect_id, number
 `
@@ -72,6 +96,7 @@ select $1, $2, $3, $4, t.name, t.class, t.provider, t.key_window_ms,
     greatest(t.client_timeout_ms, $5::bigint)
 from tools t, journal_meta m
 where t.name = $26 and t.class <> 'read_only' and t.version = $27::integer and not m.quarantined
+    and (m.recovered_at is null or $7::timestamptz > m.recovered_at)
     and not exists (select from tombstones d where d.key_hash = $28)
     and ($20::uuid is null or exists (
         select from effects x where x.id = $20 and x.namespace = $2
@@ -161,15 +186,14 @@ func (q *Queries) BeginEffect(ctx context.Context, db DBTX, arg BeginEffectParam
 
 const canary = `-- name: Canary :one
 select id, ref, provider_id, created_at, state_at from effects
-where id < $1 and id > $2 and provider = $3 and state = 'COMMITTED' and settled_by = 'worker'
-    and not probably_double and state_at <= $4
-order by id desc limit 1
+where provider = $1 and state = 'COMMITTED' and settled_by = 'worker' and not probably_double
+    and state_at > $2 and state_at <= $3 and created_at > $2
+order by state_at desc limit 1
 `
 
 type CanaryParams struct {
-	BeforeID        string
-	AfterID         string
 	Provider        string
+	BegunAfter      time.Time
 	CommittedBefore time.Time
 }
 
@@ -183,14 +207,11 @@ type CanaryRow struct {
 
 // A recently committed effect of the provider: the positive control. Settled by
 // its worker, old enough for the index lag, young enough for the retention.
-// Plan: primary key backwards between two UUIDv7 bounds, first match wins.
+// Plan: effects_canary backwards between the two times, first match wins; a
+// provider without commits in between costs one probe. Ordered by state_at, not
+// by id: the planner would walk the primary key for it.
 func (q *Queries) Canary(ctx context.Context, db DBTX, arg CanaryParams) (CanaryRow, error) {
-	row := db.QueryRow(ctx, canary,
-		arg.BeforeID,
-		arg.AfterID,
-		arg.Provider,
-		arg.CommittedBefore,
-	)
+	row := db.QueryRow(ctx, canary, arg.Provider, arg.BegunAfter, arg.CommittedBefore)
 	var i CanaryRow
 	err := row.Scan(
 		&i.ID,
@@ -204,7 +225,8 @@ func (q *Queries) Canary(ctx context.Context, db DBTX, arg CanaryParams) (Canary
 
 const claimLooks = `-- name: ClaimLooks :many
 update effects set next_look_at = clock_timestamp() + $1::bigint * interval '1 ms'
-where id in (select id from effects e where e.next_look_at <= clock_timestamp() order by e.next_look_at limit $2 for update skip locked)
+where id = any (array(select e.id from effects e where e.next_look_at <= (select clock_timestamp())
+    order by e.next_look_at limit $2 for update skip locked))
 returning id
 `
 
@@ -215,6 +237,7 @@ type ClaimLooksParams struct {
 
 // The collector's work: due looks, oldest first, each claimed by moving its
 // time; a claim that is not followed by evidence comes due again.
+// Plan: effects_look up to the clock, then the primary key.
 func (q *Queries) ClaimLooks(ctx context.Context, db DBTX, arg ClaimLooksParams) ([]string, error) {
 	rows, err := db.Query(ctx, claimLooks, arg.ClaimMs, arg.MaxRows)
 	if err != nil {
@@ -267,7 +290,7 @@ func (q *Queries) CommitEffect(ctx context.Context, db DBTX, arg CommitEffectPar
 }
 
 const effectByID = `-- name: EffectByID :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, clock_timestamp()::timestamptz as db_now from effects where id = $1
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, clock_timestamp()::timestamptz as db_now from effects where id = $1
 `
 
 type EffectByIDRow struct {
@@ -335,13 +358,14 @@ func (q *Queries) EffectByID(ctx context.Context, db DBTX, id string) (EffectByI
 		&i.Effect.AttemptDeadline,
 		&i.Effect.AttemptTimeoutMs,
 		&i.Effect.FencedAt,
+		&i.Effect.AttentionAt,
 		&i.DbNow,
 	)
 	return i, err
 }
 
 const effectByKey = `-- name: EffectByKey :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
 `
 
 type EffectByKeyParams struct {
@@ -414,96 +438,10 @@ func (q *Queries) EffectByKey(ctx context.Context, db DBTX, arg EffectByKeyParam
 		&i.Effect.AttemptDeadline,
 		&i.Effect.AttemptTimeoutMs,
 		&i.Effect.FencedAt,
+		&i.Effect.AttentionAt,
 		&i.DbNow,
 	)
 	return i, err
-}
-
-const effectsByIDs = `-- name: EffectsByIDs :many
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, clock_timestamp()::timestamptz as db_now from effects where id = any ($1::uuid[])
-`
-
-type EffectsByIDsRow struct {
-	Effect Effect
-	DbNow  time.Time
-}
-
-func (q *Queries) EffectsByIDs(ctx context.Context, db DBTX, ids []string) ([]EffectsByIDsRow, error) {
-	rows, err := db.Query(ctx, effectsByIDs, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []EffectsByIDsRow
-	for rows.Next() {
-		var i EffectsByIDsRow
-		if err := rows.Scan(
-			&i.Effect.ID,
-			&i.Effect.Namespace,
-			&i.Effect.Key,
-			&i.Effect.Ref,
-			&i.Effect.Tool,
-			&i.Effect.Class,
-			&i.Effect.Provider,
-			&i.Effect.KeyWindowMs,
-			&i.Effect.ClientTimeoutMs,
-			&i.Effect.RootRun,
-			&i.Effect.RootRunStartedAt,
-			&i.Effect.Turn,
-			&i.Effect.Run,
-			&i.Effect.Step,
-			&i.Effect.Operation,
-			&i.Effect.Subject,
-			&i.Effect.Amount,
-			&i.Effect.Currency,
-			&i.Effect.Labels,
-			&i.Effect.Args,
-			&i.Effect.Fingerprint,
-			&i.Effect.FingerprintRule,
-			&i.Effect.Resume,
-			&i.Effect.Supersedes,
-			&i.Effect.Traceparent,
-			&i.Effect.State,
-			&i.Effect.Version,
-			&i.Effect.Issue,
-			&i.Effect.ParkedReason,
-			&i.Effect.RetryAt,
-			&i.Effect.ClearedAttempt,
-			&i.Effect.Result,
-			&i.Effect.ProviderID,
-			&i.Effect.SettledBy,
-			&i.Effect.Refusal,
-			&i.Effect.Contradicted,
-			&i.Effect.ProbablyDouble,
-			&i.Effect.Orphan,
-			&i.Effect.GaveUp,
-			&i.Effect.Drifted,
-			&i.Effect.OpenDelivery,
-			&i.Effect.NextLookAt,
-			&i.Effect.Looks,
-			&i.Effect.CreatedAt,
-			&i.Effect.StateAt,
-			&i.Effect.Attempt,
-			&i.Effect.ClaimID,
-			&i.Effect.LeaseToken,
-			&i.Effect.OrderID,
-			&i.Effect.Worker,
-			&i.Effect.GrantedAt,
-			&i.Effect.LeaseUntil,
-			&i.Effect.SendBy,
-			&i.Effect.AttemptDeadline,
-			&i.Effect.AttemptTimeoutMs,
-			&i.Effect.FencedAt,
-			&i.DbNow,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const heartbeat = `-- name: Heartbeat :one
@@ -526,6 +464,25 @@ func (q *Queries) Heartbeat(ctx context.Context, db DBTX, arg HeartbeatParams) (
 	var lease_for_ms int64
 	err := row.Scan(&lease_for_ms)
 	return lease_for_ms, err
+}
+
+const identity = `-- name: Identity :one
+select (select system_identifier::text from pg_control_system())::text as system_id,
+    ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint as timeline
+`
+
+type IdentityRow struct {
+	SystemID string
+	Timeline int64
+}
+
+// The timeline is read off the current WAL file: the control file learns of a
+// promotion only at the next checkpoint.
+func (q *Queries) Identity(ctx context.Context, db DBTX) (IdentityRow, error) {
+	row := db.QueryRow(ctx, identity)
+	var i IdentityRow
+	err := row.Scan(&i.SystemID, &i.Timeline)
+	return i, err
 }
 
 const insertEffectRow = `-- name: InsertEffectRow :exec
@@ -671,6 +628,154 @@ func (q *Queries) ListTools(ctx context.Context, db DBTX) ([]Tool, error) {
 	return items, nil
 }
 
+const listedEffects = `-- name: ListedEffects :many
+select id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at, turn, run, step, operation,
+    subject, amount, currency, labels, null::bytea as args, fingerprint, fingerprint_rule, null::bytea as resume, supersedes, traceparent,
+    state, version, issue, parked_reason, retry_at, cleared_attempt, null::bytea as result, provider_id, settled_by, refusal, contradicted,
+    probably_double, orphan, gave_up, drifted, open_delivery, next_look_at, looks, created_at, state_at, attempt, claim_id, lease_token,
+    order_id, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms, fenced_at, attention_at
+from effects where id = any ($1::uuid[])
+`
+
+type ListedEffectsRow struct {
+	ID               string
+	Namespace        string
+	Key              string
+	Ref              string
+	Tool             string
+	Class            string
+	Provider         string
+	KeyWindowMs      int64
+	ClientTimeoutMs  int64
+	RootRun          string
+	RootRunStartedAt *time.Time
+	Turn             string
+	Run              string
+	Step             string
+	Operation        string
+	Subject          string
+	Amount           string
+	Currency         string
+	Labels           []byte
+	Args             []byte
+	Fingerprint      string
+	FingerprintRule  int16
+	Resume           []byte
+	Supersedes       *string
+	Traceparent      string
+	State            string
+	Version          int64
+	Issue            int32
+	ParkedReason     string
+	RetryAt          *time.Time
+	ClearedAttempt   int32
+	Result           []byte
+	ProviderID       string
+	SettledBy        string
+	Refusal          string
+	Contradicted     bool
+	ProbablyDouble   bool
+	Orphan           bool
+	GaveUp           bool
+	Drifted          bool
+	OpenDelivery     bool
+	NextLookAt       *time.Time
+	Looks            int32
+	CreatedAt        time.Time
+	StateAt          time.Time
+	Attempt          int32
+	ClaimID          string
+	LeaseToken       string
+	OrderID          *string
+	Worker           string
+	GrantedAt        *time.Time
+	LeaseUntil       *time.Time
+	SendBy           *time.Time
+	AttemptDeadline  *time.Time
+	AttemptTimeoutMs int64
+	FencedAt         *time.Time
+	AttentionAt      *time.Time
+}
+
+// Every column, but without the bytes that only the effect page shows.
+func (q *Queries) ListedEffects(ctx context.Context, db DBTX, ids []string) ([]ListedEffectsRow, error) {
+	rows, err := db.Query(ctx, listedEffects, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListedEffectsRow
+	for rows.Next() {
+		var i ListedEffectsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Namespace,
+			&i.Key,
+			&i.Ref,
+			&i.Tool,
+			&i.Class,
+			&i.Provider,
+			&i.KeyWindowMs,
+			&i.ClientTimeoutMs,
+			&i.RootRun,
+			&i.RootRunStartedAt,
+			&i.Turn,
+			&i.Run,
+			&i.Step,
+			&i.Operation,
+			&i.Subject,
+			&i.Amount,
+			&i.Currency,
+			&i.Labels,
+			&i.Args,
+			&i.Fingerprint,
+			&i.FingerprintRule,
+			&i.Resume,
+			&i.Supersedes,
+			&i.Traceparent,
+			&i.State,
+			&i.Version,
+			&i.Issue,
+			&i.ParkedReason,
+			&i.RetryAt,
+			&i.ClearedAttempt,
+			&i.Result,
+			&i.ProviderID,
+			&i.SettledBy,
+			&i.Refusal,
+			&i.Contradicted,
+			&i.ProbablyDouble,
+			&i.Orphan,
+			&i.GaveUp,
+			&i.Drifted,
+			&i.OpenDelivery,
+			&i.NextLookAt,
+			&i.Looks,
+			&i.CreatedAt,
+			&i.StateAt,
+			&i.Attempt,
+			&i.ClaimID,
+			&i.LeaseToken,
+			&i.OrderID,
+			&i.Worker,
+			&i.GrantedAt,
+			&i.LeaseUntil,
+			&i.SendBy,
+			&i.AttemptDeadline,
+			&i.AttemptTimeoutMs,
+			&i.FencedAt,
+			&i.AttentionAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const looksOf = `-- name: LooksOf :many
 select id, seq, effect_id, verdict, reason, covers_attempt, started_at, look_again_at, digest from evidence
 where effect_id = any ($1::uuid[]) order by seq
@@ -719,19 +824,36 @@ func (q *Queries) LooksOf(ctx context.Context, db DBTX, ids []string) ([]LooksOf
 }
 
 const meta = `-- name: Meta :one
-select quarantined, clock_suspect, clock_timestamp()::timestamptz as db_now from journal_meta
+select quarantined, quarantine_why, system_id, timeline, recovered_at, clock_high,
+    (coalesce(clock_suspect_until > clock_timestamp(), false) or clock_high > clock_timestamp() + $1::bigint * interval '1 ms')::boolean as clock_suspect,
+    clock_timestamp()::timestamptz as db_now
+from journal_meta
 `
 
 type MetaRow struct {
-	Quarantined  bool
-	ClockSuspect bool
-	DbNow        time.Time
+	Quarantined   bool
+	QuarantineWhy string
+	SystemID      string
+	Timeline      int64
+	RecoveredAt   *time.Time
+	ClockHigh     time.Time
+	ClockSuspect  bool
+	DbNow         time.Time
 }
 
-func (q *Queries) Meta(ctx context.Context, db DBTX) (MetaRow, error) {
-	row := db.QueryRow(ctx, meta)
+func (q *Queries) Meta(ctx context.Context, db DBTX, marginMs int64) (MetaRow, error) {
+	row := db.QueryRow(ctx, meta, marginMs)
 	var i MetaRow
-	err := row.Scan(&i.Quarantined, &i.ClockSuspect, &i.DbNow)
+	err := row.Scan(
+		&i.Quarantined,
+		&i.QuarantineWhy,
+		&i.SystemID,
+		&i.Timeline,
+		&i.RecoveredAt,
+		&i.ClockHigh,
+		&i.ClockSuspect,
+		&i.DbNow,
+	)
 	return i, err
 }
 
@@ -771,9 +893,11 @@ func (q *Queries) OrdersOf(ctx context.Context, db DBTX, ids []string) ([]Order,
 }
 
 const overdueOrders = `-- name: OverdueOrders :many
-select effect_id from orders where ended = '' and attempt = 0 and expires_at <= clock_timestamp() limit $1
+select effect_id from orders where ended = '' and attempt = 0 and expires_at <= (select clock_timestamp())
+order by expires_at limit $1
 `
 
+// Plan: orders_due. The sub-select makes the clock a bound of the index.
 func (q *Queries) OverdueOrders(ctx context.Context, db DBTX, maxRows int32) ([]string, error) {
 	rows, err := db.Query(ctx, overdueOrders, maxRows)
 	if err != nil {
@@ -794,17 +918,32 @@ func (q *Queries) OverdueOrders(ctx context.Context, db DBTX, maxRows int32) ([]
 	return items, nil
 }
 
+const purgeBeside = `-- name: PurgeBeside :exec
+with a as (delete from attempts where attempts.effect_id = any ($1::uuid[])), h as (delete from handles where handles.effect_id = any ($1::uuid[])),
+    v as (delete from events where events.effect_id = any ($1::uuid[])), al as (delete from alerts where alerts.effect_id = any ($1::uuid[])),
+    o as (delete from orders where orders.effect_id = any ($1::uuid[])), dl as (delete from deliveries where deliveries.effect_id = any ($1::uuid[]))
+delete from evidence where evidence.effect_id = any ($1::uuid[])
+`
+
+func (q *Queries) PurgeBeside(ctx context.Context, db DBTX, ids []string) error {
+	_, err := db.Exec(ctx, purgeBeside, ids)
+	return err
+}
+
 const purgeCandidates = `-- name: PurgeCandidates :many
 select id, namespace, key, fingerprint, state from effects e
 where e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and not (e.open_delivery or e.contradicted or e.probably_double or e.orphan)
-    and e.next_look_at is null and e.state_at < clock_timestamp() - $1::bigint * interval '1 ms'
-    and not exists (select from evidence v where v.effect_id = e.id) and not exists (select from decisions d where d.effect_id = e.id)
-order by e.id limit $2 for update skip locked
+    and e.next_look_at is null and e.id < $1
+    and e.id < coalesce((select x.id from effects x where x.created_at >= clock_timestamp() - $2::bigint * interval '1 ms'
+        order by x.id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    and e.state_at < clock_timestamp() - $2::bigint * interval '1 ms'
+order by e.id limit $3 for update skip locked
 `
 
 type PurgeCandidatesParams struct {
-	KeepMs  int64
-	MaxRows int32
+	BeforeID string
+	KeepMs   int64
+	MaxRows  int32
 }
 
 type PurgeCandidatesRow struct {
@@ -815,9 +954,10 @@ type PurgeCandidatesRow struct {
 	State       string
 }
 
-// Settled, quiet, old: never anything that needs attention.
+// Settled, quiet, old: never anything that needs attention. Plan: primary key,
+// up to the first effect that began too late; if the oldest did, that is all.
 func (q *Queries) PurgeCandidates(ctx context.Context, db DBTX, arg PurgeCandidatesParams) ([]PurgeCandidatesRow, error) {
-	rows, err := db.Query(ctx, purgeCandidates, arg.KeepMs, arg.MaxRows)
+	rows, err := db.Query(ctx, purgeCandidates, arg.BeforeID, arg.KeepMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -842,15 +982,12 @@ func (q *Queries) PurgeCandidates(ctx context.Context, db DBTX, arg PurgeCandida
 	return items, nil
 }
 
-const purgeEffect = `-- name: PurgeEffect :exec
-with a as (delete from attempts where attempts.effect_id = $1), h as (delete from handles where handles.effect_id = $1),
-    v as (delete from events where events.effect_id = $1), al as (delete from alerts where alerts.effect_id = $1),
-    o as (delete from orders where orders.effect_id = $1), dl as (delete from deliveries where deliveries.effect_id = $1)
-delete from effects where effects.id = $1
+const purgeEffects = `-- name: PurgeEffects :exec
+delete from effects where id = any ($1::uuid[])
 `
 
-func (q *Queries) PurgeEffect(ctx context.Context, db DBTX, id string) error {
-	_, err := db.Exec(ctx, purgeEffect, id)
+func (q *Queries) PurgeEffects(ctx context.Context, db DBTX, ids []string) error {
+	_, err := db.Exec(ctx, purgeEffects, ids)
 	return err
 }
 
@@ -900,6 +1037,80 @@ func (q *Queries) PutTool(ctx context.Context, db DBTX, arg PutToolParams) (PutT
 	return i, err
 }
 
+const quarantine = `-- name: Quarantine :execrows
+update journal_meta set quarantined = true, quarantine_why = $1 where not quarantined
+`
+
+func (q *Queries) Quarantine(ctx context.Context, db DBTX, why string) (int64, error) {
+	result, err := db.Exec(ctx, quarantine, why)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const raiseClock = `-- name: RaiseClock :one
+update journal_meta m set clock_high = greatest(m.clock_high, clock_timestamp())
+from (select clock_high from journal_meta) was
+returning was.clock_high::timestamptz as was, clock_timestamp()::timestamptz as db_now
+`
+
+type RaiseClockRow struct {
+	Was   time.Time
+	DbNow time.Time
+}
+
+// The high-water mark only rises; what it was is returned.
+func (q *Queries) RaiseClock(ctx context.Context, db DBTX) (RaiseClockRow, error) {
+	row := db.QueryRow(ctx, raiseClock)
+	var i RaiseClockRow
+	err := row.Scan(&i.Was, &i.DbNow)
+	return i, err
+}
+
+const recover = `-- name: Recover :execrows
+update journal_meta set quarantined = false, quarantine_why = '', system_id = $1, timeline = $2, recovered_at = $3
+where quarantined
+`
+
+type RecoverParams struct {
+	SystemID    string
+	Timeline    int64
+	RecoveredAt *time.Time
+}
+
+func (q *Queries) Recover(ctx context.Context, db DBTX, arg RecoverParams) (int64, error) {
+	result, err := db.Exec(ctx, recover, arg.SystemID, arg.Timeline, arg.RecoveredAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const restoredEffects = `-- name: RestoredEffects :many
+select id from effects where state in ('INTENT', 'REISSUE') order by id limit $1
+`
+
+func (q *Queries) RestoredEffects(ctx context.Context, db DBTX, maxRows int32) ([]string, error) {
+	rows, err := db.Query(ctx, restoredEffects, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const rootRunSiblings = `-- name: RootRunSiblings :many
 select id, tool, operation, subject, state, created_at, amount, currency, class from effects
 where root_run = $1 and namespace = $2 and id <> $3 order by id limit 50
@@ -923,6 +1134,7 @@ type RootRunSiblingsRow struct {
 	Class     string
 }
 
+// Plan: effects_root_run in its order; a run of a million effects stops at 50.
 func (q *Queries) RootRunSiblings(ctx context.Context, db DBTX, arg RootRunSiblingsParams) ([]RootRunSiblingsRow, error) {
 	rows, err := db.Query(ctx, rootRunSiblings, arg.RootRun, arg.Namespace, arg.ID)
 	if err != nil {
@@ -1068,23 +1280,16 @@ func (q *Queries) ScheduleLook(ctx context.Context, db DBTX, id string) (int64, 
 	return result.RowsAffected(), nil
 }
 
-const setQuarantine = `-- name: SetQuarantine :exec
-update journal_meta set quarantined = $1
-`
-
-func (q *Queries) SetQuarantine(ctx context.Context, db DBTX, quarantined bool) error {
-	_, err := db.Exec(ctx, setQuarantine, quarantined)
-	return err
-}
-
 const stuckEffects = `-- name: StuckEffects :many
 select id from effects
-where state = 'INTENT' and fenced_at is null and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
-order by created_at limit $1
+where (state = 'INTENT' and fenced_at is null) is true and send_by <= (select clock_timestamp())
+    and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
+order by left(lease_token, 4), send_by limit $1
 `
 
-// What the sweeper has to fence: unowned INTENTs that no write closed yet, and
-// orders that are over. Plan: effects_open.
+// What the sweeper has to fence: unowned INTENTs that no write closed yet, in no
+// useful order. Plan: effects_owned in its own order, which also drops the dead
+// entries that it meets; a bitmap or a sort would not.
 func (q *Queries) StuckEffects(ctx context.Context, db DBTX, maxRows int32) ([]string, error) {
 	rows, err := db.Query(ctx, stuckEffects, maxRows)
 	if err != nil {
@@ -1103,6 +1308,15 @@ func (q *Queries) StuckEffects(ctx context.Context, db DBTX, maxRows int32) ([]s
 		return nil, err
 	}
 	return items, nil
+}
+
+const suspectClock = `-- name: SuspectClock :exec
+update journal_meta set clock_suspect_until = clock_timestamp() + $1::bigint * interval '1 ms'
+`
+
+func (q *Queries) SuspectClock(ctx context.Context, db DBTX, forMs int64) error {
+	_, err := db.Exec(ctx, suspectClock, forMs)
+	return err
 }
 
 const tombstoneExists = `-- name: TombstoneExists :one

@@ -106,6 +106,7 @@ type Delivery struct {
 	ID             string
 	AuditSeq       int64
 	EffectID       string
+	Namespace      string
 	EffectVersion  int64
 	Kind           string
 	ByWhom         string
@@ -174,6 +175,7 @@ type Effect struct {
 	AttemptDeadline  *time.Time
 	AttemptTimeoutMs int64
 	FencedAt         *time.Time
+	AttentionAt      *time.Time
 }
 
 type Event struct {
@@ -211,10 +213,14 @@ type Handle struct {
 }
 
 type JournalMetum struct {
-	One          bool
-	Quarantined  bool
-	ClockHigh    time.Time
-	ClockSuspect bool
+	One               bool
+	Quarantined       bool
+	QuarantineWhy     string
+	SystemID          string
+	Timeline          int64
+	RecoveredAt       *time.Time
+	ClockHigh         time.Time
+	ClockSuspectUntil *time.Time
 }
 
 type Order struct {
