@@ -197,7 +197,7 @@ func (s *Snapshot) windowCovers(sendBy time.Time) bool {
 	return end.IsZero() || sendBy.Before(end)
 }
 
-// hitExempt: a provider_idempotent effect under issue 1 inside its window may
+// hitExempt: a provider_idempotent effect under its first issue inside its window may
 // be repeated although a hit exists, as the provider drops the repeat.
 func (s *Snapshot) hitExempt(sendBy time.Time) bool {
 	return s.Effect.Class == ClassProviderIdempotent && s.Effect.Issue == 1 && s.windowCovers(sendBy)
