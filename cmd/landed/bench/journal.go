@@ -259,7 +259,7 @@ func (b *journalBench) pgbench(ctx context.Context, workers int) (float64, error
 	sql := `insert into effects (id, namespace, key, ref, tool, class, provider, client_timeout_ms, root_run, operation, args, fingerprint, fingerprint_rule, state,
  created_at, state_at, claim_id, lease_token, granted_at, lease_until, send_by, attempt_deadline)
  values (gen_random_uuid(), '', 'pgbench/' || clock_timestamp() || random(), md5(random()::text), 'bench', 'at_most_once', 'p', 30000, 'r', 'op', '\x` +
-		fmt.Sprintf("%x", benchArgs) + `', md5('x'), 1, 'INTENT', clock_timestamp(), clock_timestamp(), 'c', 't', clock_timestamp(), clock_timestamp(), clock_timestamp(), clock_timestamp())
+		fmt.Sprintf("%x", benchArgs) + `', md5('x'), 1, 'INTENT', clock_timestamp(), clock_timestamp(), 'c', md5(random()::text), now(), now(), now(), now())
  returning id as effect \gset
 update effects set state = 'COMMITTED', version = version + 1, result = '\x7b7d', provider_id = 'p', settled_by = 'worker', fenced_at = clock_timestamp(), state_at = clock_timestamp()
  where id = ':effect' and state = 'INTENT' and fenced_at is null;
