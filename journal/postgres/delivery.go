@@ -80,9 +80,11 @@ func (s *Store) AckIn(ctx context.Context, namespaces []string, resolutionID, wh
 		return fmt.Errorf("acknowledging a decision: %w", journal.ErrNotFound)
 	}
 	return mapError("acknowledging a decision", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		p := sqlc.AckDeliveryParams{ID: resolutionID, AckedBy: clean(who, 200), Namespaces: list(namespaces)}
-		id, err := s.q.AckDelivery(ctx, tx, p)
+		id, err := s.q.LockDeliveryEffect(ctx, tx, sqlc.LockDeliveryEffectParams{ID: resolutionID, Namespaces: list(namespaces)})
 		if err != nil {
+			return err
+		}
+		if err := s.q.AckDelivery(ctx, tx, sqlc.AckDeliveryParams{ID: resolutionID, AckedBy: clean(who, 200)}); err != nil {
 			return err
 		}
 		return s.q.CloseDeliveryFlag(ctx, tx, id)

@@ -41,12 +41,16 @@ values (@id, @audit_seq, @effect_id, (select e.namespace from effects e where e.
 -- name: AckDeliveries :exec
 update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where effect_id = @effect_id and acked_at is null;
 
--- name: AckDelivery :one
+-- name: LockDeliveryEffect :one
+-- The effect before its deliveries, as every transition does: two that come at
+-- once wait for each other instead of dying in a deadlock.
+select e.id from deliveries d join effects e on e.id = d.effect_id
+where d.id = @id and (cardinality(sqlc.arg(namespaces)::text[]) = 0 or e.namespace = any (sqlc.arg(namespaces)::text[]))
+for no key update of e;
+
+-- name: AckDelivery :exec
 -- Repeatable: the first acknowledgement stays.
-update deliveries d set acked_at = coalesce(d.acked_at, clock_timestamp()), acked_by = case when d.acked_at is null then @acked_by else d.acked_by end
-from effects e
-where d.id = @id and e.id = d.effect_id and (cardinality(sqlc.arg(namespaces)::text[]) = 0 or e.namespace = any (sqlc.arg(namespaces)::text[]))
-returning d.effect_id;
+update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where id = @id and acked_at is null;
 
 -- name: CloseDeliveryFlag :exec
 update effects set open_delivery = false

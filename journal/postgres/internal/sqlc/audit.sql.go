@@ -24,25 +24,19 @@ func (q *Queries) AckDeliveries(ctx context.Context, db DBTX, arg AckDeliveriesP
 	return err
 }
 
-const ackDelivery = `-- name: AckDelivery :one
-update deliveries d set acked_at = coalesce(d.acked_at, clock_timestamp()), acked_by = case when d.acked_at is null then $1 else d.acked_by end
-from effects e
-where d.id = $2 and e.id = d.effect_id and (cardinality($3::text[]) = 0 or e.namespace = any ($3::text[]))
-returning d.effect_id
+const ackDelivery = `-- name: AckDelivery :exec
+update deliveries set acked_at = clock_timestamp(), acked_by = $1 where id = $2 and acked_at is null
 `
 
 type AckDeliveryParams struct {
-	AckedBy    string
-	ID         string
-	Namespaces []string
+	AckedBy string
+	ID      string
 }
 
 // Repeatable: the first acknowledgement stays.
-func (q *Queries) AckDelivery(ctx context.Context, db DBTX, arg AckDeliveryParams) (string, error) {
-	row := db.QueryRow(ctx, ackDelivery, arg.AckedBy, arg.ID, arg.Namespaces)
-	var effect_id string
-	err := row.Scan(&effect_id)
-	return effect_id, err
+func (q *Queries) AckDelivery(ctx context.Context, db DBTX, arg AckDeliveryParams) error {
+	_, err := db.Exec(ctx, ackDelivery, arg.AckedBy, arg.ID)
+	return err
 }
 
 const addAudit = `-- name: AddAudit :exec
@@ -565,6 +559,26 @@ func (q *Queries) LockAuditHead(ctx context.Context, db DBTX) (LockAuditHeadRow,
 	var i LockAuditHeadRow
 	err := row.Scan(&i.Seq, &i.Hash)
 	return i, err
+}
+
+const lockDeliveryEffect = `-- name: LockDeliveryEffect :one
+select e.id from deliveries d join effects e on e.id = d.effect_id
+where d.id = $1 and (cardinality($2::text[]) = 0 or e.namespace = any ($2::text[]))
+for no key update of e
+`
+
+type LockDeliveryEffectParams struct {
+	ID         string
+	Namespaces []string
+}
+
+// The effect before its deliveries, as every transition does: two that come at
+// once wait for each other instead of dying in a deadlock.
+func (q *Queries) LockDeliveryEffect(ctx context.Context, db DBTX, arg LockDeliveryEffectParams) (string, error) {
+	row := db.QueryRow(ctx, lockDeliveryEffect, arg.ID, arg.Namespaces)
+	var id string
+	err := row.Scan(&id)
+	return id, err
 }
 
 const nextResolution = `-- name: NextResolution :one
