@@ -195,6 +195,9 @@ func (s *Snapshot) beginStuck(c *Change, r *BeginRequest) (Change, BeginAnswer) 
 	}
 	c.Requires = GuardLeaseOver
 	if ch, a, done := s.endsOtherwise(c, actor); done {
+		if r != nil && a.Directive == DirectiveReturn { // this worker hears the outcome now
+			ch.AckOpen, ch.Effect.OpenDelivery = actor, false
+		}
 		return ch, a
 	}
 	if s.Now.Before(s.Effect.RetryAt) {
@@ -225,6 +228,9 @@ func (s *Snapshot) endsOtherwise(c *Change, actor string) (Change, BeginAnswer, 
 	if won, ok := s.Confirmed(); ok {
 		c.settle(s, "late_commit")
 		c.Effect.ProviderID = won.ProviderID
+		if s.anotherUnknown() {
+			c.lookNow(s)
+		}
 		c.resolve(s, ResolvedCommitted, "late_commit", "")
 		c.event(s, EventSettled, won.Number, actor, map[string]string{"by": "late_commit"})
 		a := s.answer(DirectiveReturn)
@@ -238,7 +244,7 @@ func (s *Snapshot) endsOtherwise(c *Change, actor string) (Change, BeginAnswer, 
 	if hit.Verdict == Found && s.settlesByPolicy() {
 		return s.settleByPolicy(c, actor)
 	}
-	if hit.Verdict == FoundPending && s.Effect.Class == ClassJournalDeduped && !hit.LookAgainAt.IsZero() {
+	if hit.Verdict == FoundPending && s.Effect.Class == ClassJournalDeduped && !hit.LookAgainAt.IsZero() && len(s.grantExposed()) > 0 {
 		return *c, BeginAnswer{}, false // verifying goes on until it took effect or not
 	}
 	reason := ReasonHit
@@ -262,6 +268,9 @@ func (s *Snapshot) settlesByPolicy() bool {
 
 func (s *Snapshot) settleByPolicy(c *Change, actor string) (Change, BeginAnswer, bool) {
 	c.settle(s, "policy")
+	if s.anotherUnknown() {
+		c.lookNow(s)
+	}
 	c.resolve(s, ResolvedByPolicy, "policy", "")
 	c.event(s, EventSettled, 0, actor, map[string]string{"by": "policy"})
 	a := s.answer(DirectiveReturn)

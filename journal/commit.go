@@ -1,5 +1,7 @@
 package journal
 
+import "time"
+
 // Commit records a confirmation on a row that exists and that the happy
 // statement did not move: a repeat, a late fact, or a conflict. Late facts are
 // never dropped. ErrCommitConflict comes with a Change that records both
@@ -107,6 +109,20 @@ func (s *Snapshot) commitMoves(c *Change, a Attempt, r CommitRequest, late bool)
 	if len(s.othersUnknown(a.Number)) > 0 {
 		c.lookNow(s)
 	}
+}
+
+// lookAfterSettling is how long after a settlement that leaves an attempt of
+// unknown outcome the provider is asked again.
+const lookAfterSettling = time.Minute
+
+// anotherUnknown reports whether an attempt of unknown outcome is left beside
+// the one that a settlement stands for.
+func (s *Snapshot) anotherUnknown() bool {
+	unknown := len(s.unknownAbove(0))
+	if _, ok := s.Confirmed(); ok {
+		return unknown > 0
+	}
+	return unknown > 1
 }
 
 // othersUnknown lists the attempts besides number that were reported neither

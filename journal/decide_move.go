@@ -29,6 +29,8 @@ func (s *Snapshot) Decide(d Decision) (Change, error) {
 			return Change{}, &BlockedError{Verb: d.Verb, Reason: WhyWindowOver}
 		}
 		d.Order = &o
+		s.spendOrder(c) // of an attempt that is stuck under it
+		c.EndedOrder = c.Order
 		c.fence(s, by)
 		c.to(s, StateReissue)
 		c.Order = &o
@@ -39,6 +41,7 @@ func (s *Snapshot) Decide(d Decision) (Change, error) {
 		c.Effect.ProviderID = d.ProviderID
 		c.resolve(s, ResolvedLanded, by, d.Reason)
 	case VerbCloseNotLanded:
+		s.spendOrder(c)
 		c.fence(s, by)
 		c.to(s, StateAbandoned)
 		c.Effect.SettledBy = by
@@ -58,8 +61,8 @@ func (c *Change) lookAfterDecision(s *Snapshot, d Decision) {
 		c.Effect.NextLookAt = time.Time{}
 		return
 	}
-	if d.Verb == VerbCloseNotLanded || len(s.othersUnknown(s.Effect.Attempt)) > 0 {
-		c.Effect.NextLookAt = s.Now.Add(time.Minute)
+	if d.Verb == VerbCloseNotLanded || s.anotherUnknown() {
+		c.Effect.NextLookAt = s.Now.Add(lookAfterSettling)
 		c.Effect.Looks = 0
 		return
 	}

@@ -164,6 +164,11 @@ func (s *Snapshot) lateFail(c *Change, a Attempt, rises bool) (Change, FailAnswe
 			c.event(s, EventSettled, a.Number, "late_refusal", nil)
 		}
 	}
+	if rises && a.Unknown() && s.Effect.State == StateReissue && s.Order != nil && a.OrderID == s.Order.ID {
+		// It came back as not sent and was sent after all: its order is over.
+		c.endOrder(s, "spent")
+		c.park(s, ReasonAtMostOnce, "worker")
+	}
 	return *c, s.lateDirective(c), nil
 }
 

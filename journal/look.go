@@ -21,6 +21,9 @@ func (s *Snapshot) Evidence(e Evidence) Change {
 	}
 	after.evidenceMoves(c, l)
 	c.Effect.NextLookAt = e.LookAgainAt // the look was just done: parking asks for no other
+	if c.Effect.State == StateCommitted && s.Effect.State != StateCommitted && e.LookAgainAt.IsZero() && after.anotherUnknown() {
+		c.Effect.NextLookAt = s.Now.Add(lookAfterSettling) // what was found may be one of two
+	}
 	if c.Effect.ClearedAttempt != s.Effect.ClearedAttempt {
 		c.Effect.NextLookAt = time.Time{}
 	}

@@ -39,7 +39,9 @@ type Change struct {
 	// Granted is the new current attempt, nil if none was handed out.
 	Granted *Attempt
 	Order   *Order // to insert or overwrite
-	Events  []Event
+	// EndedOrder is an earlier order that the new one in Order replaces.
+	EndedOrder *Order
+	Events     []Event
 	// Resolutions get an audit row and a delivery row each.
 	Resolutions []Resolution
 	Decision    *Decision // gets an audit row

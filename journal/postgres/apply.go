@@ -62,14 +62,30 @@ func (s *Store) tryOnce(ctx context.Context, load loader, do step) error {
 		return err
 	}
 	c, write, stop := do(ctx, tx, l)
-	if !write || l.Unchanged(c) {
+	if !write {
 		return stop
+	}
+	if l.Unchanged(c) {
+		return s.stillSo(ctx, tx, l, stop)
 	}
 	if err := s.apply(ctx, tx, l, c); err != nil {
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return mapError("committing a transition", err)
+	}
+	return stop
+}
+
+// stillSo lets an answer that changes nothing stand only if the effect did not
+// move while its snapshot was read: every change raises the version.
+func (s *Store) stillSo(ctx context.Context, tx pgx.Tx, l *loaded, stop error) error {
+	now, err := s.q.EffectByID(ctx, tx, l.Effect.ID)
+	if err != nil {
+		return mapError("loading effect "+l.Effect.ID, err)
+	}
+	if now.Effect.Version != l.Effect.Version {
+		return errConflict
 	}
 	return stop
 }
@@ -129,8 +145,10 @@ func (s *Store) applyError(err error) error {
 
 // applyAudited writes orders, decisions and resolutions with their audit rows.
 func (s *Store) applyAudited(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change) error {
-	if c.Order != nil {
-		o := c.Order
+	for _, o := range []*journal.Order{c.EndedOrder, c.Order} {
+		if o == nil {
+			continue
+		}
 		p := sqlc.PutOrderParams{ID: o.ID, EffectID: l.Effect.ID, DecisionID: o.DecisionID, Mode: string(o.Mode), Issue: int32(o.Issue),
 			KnownUpTo: o.KnownUpTo, CreatedAt: o.CreatedAt, ExpiresAt: o.ExpiresAt, Attempt: int32(o.Attempt), Ended: o.Ended}
 		if err := s.q.PutOrder(ctx, tx, p); err != nil {

@@ -53,7 +53,8 @@ for no key update of e;
 update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where id = @id and acked_at is null;
 
 -- name: CloseDeliveryFlag :exec
-update effects set open_delivery = false
+-- Raises the version: a transition that read the flag before must not write it back.
+update effects set open_delivery = false, version = version + 1
 where effects.id = @effect_id and effects.open_delivery and not exists (select from deliveries d where d.effect_id = @effect_id and d.acked_at is null);
 
 -- name: DeliveriesOf :many

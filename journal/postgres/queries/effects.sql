@@ -63,7 +63,9 @@ update effects set
     gave_up = @gave_up, drifted = @drifted, open_delivery = @open_delivery, next_look_at = sqlc.narg(next_look_at),
     looks = @looks, state_at = @state_at, client_timeout_ms = @client_timeout_ms,
     attempt = @attempt, claim_id = @claim_id, lease_token = @lease_token, order_id = sqlc.narg(order_id), worker = @worker,
-    granted_at = sqlc.narg(granted_at), lease_until = sqlc.narg(lease_until), send_by = sqlc.narg(send_by),
+    granted_at = sqlc.narg(granted_at),
+    -- A heartbeat renews the lease without raising the version: only a grant sets it.
+    lease_until = case when attempt = @attempt then lease_until else sqlc.narg(lease_until)::timestamptz end, send_by = sqlc.narg(send_by),
     attempt_deadline = sqlc.narg(attempt_deadline), attempt_timeout_ms = @attempt_timeout_ms, fenced_at = sqlc.narg(fenced_at)
 where id = @id and version = @version and state = @was_state and attempt = @was_attempt and lease_token = @was_token
     and case sqlc.arg(guard)::int

@@ -355,10 +355,11 @@ func (q *Queries) AuditRows(ctx context.Context, db DBTX, arg AuditRowsParams) (
 }
 
 const closeDeliveryFlag = `-- name: CloseDeliveryFlag :exec
-update effects set open_delivery = false
+update effects set open_delivery = false, version = version + 1
 where effects.id = $1 and effects.open_delivery and not exists (select from deliveries d where d.effect_id = $1 and d.acked_at is null)
 `
 
+// Raises the version: a transition that read the flag before must not write it back.
 func (q *Queries) CloseDeliveryFlag(ctx context.Context, db DBTX, effectID string) error {
 	_, err := db.Exec(ctx, closeDeliveryFlag, effectID)
 	return err

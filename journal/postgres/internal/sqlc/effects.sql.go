@@ -1173,7 +1173,9 @@ update effects set
     gave_up = $14, drifted = $15, open_delivery = $16, next_look_at = $17,
     looks = $18, state_at = $19, client_timeout_ms = $20,
     attempt = $21, claim_id = $22, lease_token = $23, order_id = $24, worker = $25,
-    granted_at = $26, lease_until = $27, send_by = $28,
+    granted_at = $26,
+    -- A heartbeat renews the lease without raising the version: only a grant sets it.
+    lease_until = case when attempt = $21 then lease_until else $27::timestamptz end, send_by = $28,
     attempt_deadline = $29, attempt_timeout_ms = $30, fenced_at = $31
 where id = $32 and version = $2 and state = $33 and attempt = $34 and lease_token = $35
     and case $36::int
