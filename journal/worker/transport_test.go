@@ -267,7 +267,7 @@ func TestTransport_RefusesAfterSendBy(t *testing.T) {
 	p := workertest.NewProvider(t, nil)
 	late := worker.Options{Base: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		<-time.After(80 * time.Millisecond) // the dial outlasts send_by; the check is at the first byte
+		<-time.After(1300 * time.Millisecond) // the dial outlasts send_by; the check is at the first byte
 		return c, err
 	}}}
 	j := workertest.NewMemory()
@@ -285,7 +285,7 @@ func TestTransport_RefusesAfterSendBy(t *testing.T) {
 	late.Patience = -1
 	w := newFixtureWith(t, j, s, late)
 	c := on("slow", "k")
-	c.Lease = 50 * time.Millisecond
+	c.Lease = time.Second
 	a, _ := w.Do(t.Context(), c)
 	_, attempts, _ := j.Effect("k")
 	if !errors.Is(seen, worker.ErrTooLate) || p.Count() != 0 || attempts[0].Phase != journal.PhaseNotSent {
