@@ -109,7 +109,7 @@ func (s *Snapshot) failStuck(c *Change, actor, reason string) (Change, FailAnswe
 }
 
 func (s *Snapshot) failRefused(c *Change, r FailRequest, actor string) (Change, FailAnswer) {
-	if len(s.grantExposed()) > 0 {
+	if _, hit := s.Hit(); hit || len(s.grantExposed()) > 0 {
 		s.spendOrder(c)
 		c.park(s, ReasonRefusedExposed, actor)
 		return *c, s.failAnswer(c, DirectiveParked, ReasonRefusedExposed, 0)

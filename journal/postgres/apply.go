@@ -62,10 +62,7 @@ func (s *Store) tryOnce(ctx context.Context, load loader, do step) error {
 		return err
 	}
 	c, write, stop := do(ctx, tx, l)
-	if !write {
-		return stop
-	}
-	if l.Unchanged(c) {
+	if !write || l.Unchanged(c) {
 		return s.stillSo(ctx, tx, l, stop)
 	}
 	if err := s.apply(ctx, tx, l, c); err != nil {
@@ -77,11 +74,15 @@ func (s *Store) tryOnce(ctx context.Context, load loader, do step) error {
 	return stop
 }
 
-// stillSo lets an answer that changes nothing stand only if the effect did not
-// move while its snapshot was read: every change raises the version.
+// stillSo lets an answer or a refusal that changes nothing stand only if the
+// effect did not move while its snapshot was read, statement by statement:
+// every change raises the version.
 func (s *Store) stillSo(ctx context.Context, tx pgx.Tx, l *loaded, stop error) error {
 	now, err := s.q.EffectByID(ctx, tx, l.Effect.ID)
-	if err != nil {
+	switch {
+	case err != nil && stop != nil:
+		return stop // the step's own error
+	case err != nil:
 		return mapError("loading effect "+l.Effect.ID, err)
 	}
 	if now.Effect.Version != l.Effect.Version {
