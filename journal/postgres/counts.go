@@ -28,6 +28,7 @@ const (
 // total can be narrowed by.
 type rollup struct {
 	groups []rollupGroup
+	header []journal.ListCount // by tool and provider, most effects first
 	rows   int
 	at     time.Time
 }
@@ -87,7 +88,7 @@ func (s *Store) AttentionCounts(ctx context.Context) ([]journal.ListCount, error
 	if err != nil {
 		return nil, err
 	}
-	return r.header(), nil
+	return slices.Clone(r.header), nil
 }
 
 func (s *Store) countAttention(ctx context.Context) (*rollup, error) {
@@ -105,15 +106,15 @@ func (s *Store) countAttention(ctx context.Context) (*rollup, error) {
 	if err != nil {
 		return nil, mapError("counting the list", err)
 	}
+	r.header = byToolAndProvider(r.groups)
 	return r, nil
 }
 
-// header groups by tool and provider.
-func (r *rollup) header() []journal.ListCount {
+func byToolAndProvider(groups []rollupGroup) []journal.ListCount {
 	type key struct{ tool, provider string }
 	at := map[key]int{}
 	var out []journal.ListCount
-	for _, g := range r.groups {
+	for _, g := range groups {
 		k := key{g.Tool, g.Provider}
 		i, ok := at[k]
 		if !ok {

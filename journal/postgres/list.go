@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,26 +19,49 @@ import (
 // once for the statement: as a sub-select it can bound an index.
 const (
 	// openAttention: no worker owns it. attention_at holds the rest of the rule.
-	openAttention = `e.attention_at is not null and e.attention_at <= (select clock_timestamp())
-		- case when e.state = 'INTENT' then $1::bigint else 0 end * interval '1 ms'`
+	openAttention = "e.attention_at is not null and e.attention_at <= " + openSince
+	openSince     = `case when e.state = 'INTENT' then (select clock_timestamp() - $1::bigint * interval '1 ms') else (select clock_timestamp()) end`
 	// ownedAttention: the lease or the deadline of its owner is over, and the
 	// sweeper has not fenced it yet. No lease ends before send_by.
 	ownedAttention = `(e.state = 'INTENT' and e.fenced_at is null) is true and e.send_by <= (select clock_timestamp())
 		and not coalesce(e.lease_until > (select clock_timestamp()) and e.attempt_deadline > (select clock_timestamp()), false)`
-	// openText is what a search looks into: the expression of effects_open_text.
-	openText = `(e.subject || E'\n' || e.operation || E'\n' || e.tool || E'\n' || e.provider_id || E'\n' || coalesce(e.labels::text, ''))`
+	// ownedText is the search_text of what a worker owns, which has none stored.
+	ownedText = `lower(e.subject || E'\n' || e.operation || E'\n' || e.tool || E'\n' || e.provider_id || E'\n' || coalesce(e.labels::text, ''))`
+	// text stands for one of the two in a condition.
+	text = "{text}"
 	// refDays are the days that effects_ref is filed by, from its two ends.
 	refDays = `array(select d.first + n from (select min((x.created_at at time zone 'UTC')::date) as first,
 		max((x.created_at at time zone 'UTC')::date) as last from effects x) d, generate_series(0, d.last - d.first) n)`
+	// listedColumns are those of sqlc.Effect in their order, but without what only
+	// the effect page shows: args and results may be long, and fifty rows of the
+	// rest would cost a page half its time.
+	listedColumns = `e.id, e.namespace, ''::text as key, e.ref, e.tool, e.class, e.provider, e.key_window_ms, e.client_timeout_ms, e.root_run,
+		e.root_run_started_at, ''::text as turn, ''::text as run, ''::text as step, e.operation, e.subject, e.amount, e.currency, null::jsonb
+		as labels, null::bytea as args, ''::text as fingerprint, e.fingerprint_rule, null::bytea as resume, e.supersedes, ''::text as
+		traceparent, e.state, e.version, e.issue, e.parked_reason, e.retry_at, e.cleared_attempt, null::bytea as result, e.provider_id,
+		e.settled_by, e.refusal, e.contradicted, e.probably_double, e.orphan, e.gave_up, e.drifted, e.open_delivery, e.next_look_at, e.looks,
+		e.created_at, e.state_at, e.attempt, ''::text as claim_id, ''::text as lease_token, e.order_id, e.worker, e.granted_at, e.lease_until,
+		e.send_by, e.attempt_deadline, e.attempt_timeout_ms, e.fenced_at, e.attention_at, null::text as search_text`
+	// countsSQL names effects_open_counts by its predicate, and coalesce hides the
+	// other indexes: the planner would join two of them, take their predicates for
+	// independent and expect next to nothing.
 	countsSQL = `select e.namespace, e.tool, e.provider, e.class, e.state, count(*), min(e.created_at) from effects e
-		where (e.attention_at is not null) is true and ` + openAttention + ` group by e.namespace, e.tool, e.provider, e.class, e.state
+		where (e.attention_at is not null) is true and coalesce(e.attention_at, 'infinity') <= ` + openSince + ` group by e.namespace, e.tool, e.provider, e.class, e.state
 		union all
 		select e.namespace, e.tool, e.provider, e.class, e.state, count(*), min(e.created_at) from effects e
 		where ` + ownedAttention + ` group by e.namespace, e.tool, e.provider, e.class, e.state`
 )
 
-// maxFound bounds how many effects one whole key can name, one per namespace.
-const maxFound = 20
+const (
+	// maxFound bounds how many effects one whole key can name, one per namespace.
+	maxFound = 20
+	// wholeName is the length from which a whole id, key or reference is nobody's
+	// word: its effect answers the search alone.
+	wholeName = 16
+	// fewMatches is up to how many matches a search collects before it sorts them;
+	// of more it walks the open effects in order until the page is full.
+	fewMatches = 500
+)
 
 // where collects conditions and their arguments.
 type where struct {
@@ -72,47 +98,48 @@ func (w *where) narrow(f journal.ListFilter) {
 
 // List reads one page of what needs attention, by keyset. An effect whose whole
 // id, key or reference is the query leads the first page even if it needs no
-// attention. Counts and a total that follows from them are exact up to a
-// thousand effects and at most two seconds old beyond.
+// attention, and is alone there if the query has 16 characters or more. Counts,
+// and a total that follows from them, are exact up to a thousand effects and at
+// most two seconds old beyond. Rows hold what the list shows and what an
+// assessment needs: neither key, step, labels, args nor result.
 func (s *Store) List(ctx context.Context, f journal.ListFilter) (journal.ListPage, error) {
 	var page journal.ListPage
-	limit := f.Limit
-	if limit <= 0 || limit > 200 {
-		limit = 50
+	if f.Limit <= 0 || f.Limit > 200 {
+		f.Limit = 50
 	}
 	f.Query = strings.TrimSpace(clean(f.Query, 1000))
 	counts, err := s.rollup(ctx)
 	if err != nil {
 		return page, err
 	}
-	page.Counts, page.Total = counts.header(), counts.total(f)
-	found, err := s.find(ctx, f)
+	page.Counts, page.Total = slices.Clone(counts.header), counts.total(f)
+	found, err := s.find(ctx, f, &page)
 	if err != nil {
 		return page, err
 	}
-	room := limit
+	room := f.Limit
 	if f.After == "" {
-		room = max(limit-len(found), 1)
+		room = max(room-len(found), 1)
 	}
-	ids, err := s.pageIDs(ctx, f, found, room+1, &page)
+	rows, err := s.listed(ctx, f, found, room+1, &page)
 	if err != nil {
 		return page, err
 	}
-	page.Total += len(found)
-	if len(ids) > room {
-		ids = ids[:room]
-		page.Next = ids[room-1]
+	page.Total = min(page.Total+len(found), journal.TotalCap)
+	if len(rows) > room {
+		rows = rows[:room]
+		page.Next = rows[room-1].ID
 	}
 	if f.After == "" {
-		ids = append(found, ids...)
+		rows = append(found, rows...)
 	}
-	page.Rows, err = s.snapshots(ctx, ids, &page)
+	page.Rows, err = s.snapshots(ctx, rows, page.Now)
 	return page, err
 }
 
 // find returns the effects that the query names as a whole, wherever they are.
 // Plan: primary key, effects_ref, effects_key.
-func (s *Store) find(ctx context.Context, f journal.ListFilter) ([]string, error) {
+func (s *Store) find(ctx context.Context, f journal.ListFilter, page *journal.ListPage) ([]sqlc.Effect, error) {
 	if f.Query == "" {
 		return nil, nil
 	}
@@ -120,7 +147,7 @@ func (s *Store) find(ctx context.Context, f journal.ListFilter) ([]string, error
 	w.narrow(f)
 	var asks []string
 	ask := func(condition string, v string) {
-		asks = append(asks, fmt.Sprintf("(select e.id from effects e where %s limit %d)", w.and(strings.ReplaceAll(condition, "?", w.arg(v))), maxFound))
+		asks = append(asks, fmt.Sprintf("(select %s from effects e where %s limit %d)", listedColumns, w.and(strings.ReplaceAll(condition, "?", w.arg(v))), maxFound))
 	}
 	lower := strings.ToLower(f.Query)
 	if journal.ValidID(lower) {
@@ -135,81 +162,137 @@ func (s *Store) find(ctx context.Context, f journal.ListFilter) ([]string, error
 	if len(asks) == 0 {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, strings.Join(asks, " union "), w.args...)
-	if err != nil {
-		return nil, mapError("searching the journal", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return ids, mapError("searching the journal", err)
+	var rows []sqlc.Effect
+	err := pipeline(ctx, s.pool, clock(ctx, page), readRows(ctx, strings.Join(asks, " union all "), w.args, &rows))
+	slices.SortFunc(rows, func(a, b sqlc.Effect) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(rows, func(a, b sqlc.Effect) bool { return a.ID == b.ID }), mapError("searching the journal", err)
 }
 
-// pageIDs reads the ids of one page, without those already found, and with them
-// the clock and a total that no counts hold.
-func (s *Store) pageIDs(ctx context.Context, f journal.ListFilter, found []string, limit int, page *journal.ListPage) ([]string, error) {
+// clock reads the database's clock into the page.
+func clock(ctx context.Context, page *journal.ListPage) func(sqlc.DBTX) error {
+	return func(db sqlc.DBTX) error { return db.QueryRow(ctx, "select clock_timestamp()").Scan(&page.Now) }
+}
+
+// readRows reads listedColumns.
+func readRows(ctx context.Context, sql string, args []any, into *[]sqlc.Effect) func(sqlc.DBTX) error {
+	return func(db sqlc.DBTX) error {
+		rows, err := db.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		*into, err = pgx.CollectRows(rows, pgx.RowToStructByPos[sqlc.Effect])
+		return err
+	}
+}
+
+// listed reads the effects of one page, without those already found, and with
+// them the clock and a total that no counts hold.
+func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.Effect, limit int, page *journal.ListPage) ([]sqlc.Effect, error) {
 	w := &where{args: []any{ms(s.policy.RetryGrace)}}
 	w.narrow(f)
-	if f.Query != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Query) + "%"
-		w.add(openText+" ilike ?", like)
+	if f.Query == "" {
+		return s.walk(ctx, f, w, limit, f.RootRun != "", page)
 	}
 	if len(found) > 0 {
-		w.add("e.id <> all (?::uuid[])", found)
+		w.add("e.id <> all (?::uuid[])", idsOf(found))
+		if len(f.Query) >= wholeName {
+			page.Total = 0
+			return nil, nil
+		}
 	}
-	asks := []func(sqlc.DBTX) error{func(db sqlc.DBTX) error {
-		return db.QueryRow(ctx, "select clock_timestamp()").Scan(&page.Now)
-	}}
-	if f.Query != "" || f.RootRun != "" {
+	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Query) + "%"
+	rows, err := s.collect(ctx, f, w.with(text+" like lower(?)", like), limit, page)
+	if err != nil || page.Total <= fewMatches {
+		return rows, err
+	}
+	return s.walk(ctx, f, w.with("("+text+" || '') like lower(?)", like), limit, true, page) // hidden from the trigrams
+}
+
+func idsOf(rows []sqlc.Effect) []string {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
+}
+
+// collect reads all matches, up to one more than a few, and sorts them.
+func (s *Store) collect(ctx context.Context, f journal.ListFilter, w *where, limit int, page *journal.ListPage) ([]sqlc.Effect, error) {
+	some := w.both(f, "e.id, e.created_at", fmt.Sprintf("limit %d", fewMatches+1))
+	after, order := w.after(f, "m")
+	sql := fmt.Sprintf(`with m as materialized (%s) select clock_timestamp(), (select count(*) from m),
+		array(select m.id::text from m where %s order by m.created_at %s, m.id %s limit %d)`, some, after, order, order, limit)
+	var ids []string
+	err := s.pool.QueryRow(ctx, sql, w.args...).Scan(&page.Now, &page.Total, &ids)
+	if err != nil || len(ids) == 0 || page.Total > fewMatches {
+		return nil, mapError("searching the list", err)
+	}
+	var rows []sqlc.Effect
+	err = readRows(ctx, "select "+listedColumns+" from effects e where e.id = any ($1::uuid[]) order by array_position($1::uuid[], e.id)", []any{ids}, &rows)(s.pool)
+	return rows, mapError("searching the list", err)
+}
+
+// walk reads the open effects in order until the page is full; with total it
+// counts what matches, too.
+func (s *Store) walk(ctx context.Context, f journal.ListFilter, w *where, limit int, total bool, page *journal.ListPage) ([]sqlc.Effect, error) {
+	asks := []func(sqlc.DBTX) error{clock(ctx, page)}
+	if total {
 		count := "select count(*) from (" + w.both(f, "1", fmt.Sprintf("limit %d", journal.TotalCap)) + ") n"
 		args := w.args
 		asks = append(asks, func(db sqlc.DBTX) error { return db.QueryRow(ctx, count, args...).Scan(&page.Total) })
 	}
-	cmp, order := ">", "asc"
-	if f.Newest {
-		cmp, order = "<", "desc"
-	}
-	if journal.ValidID(f.After) {
-		w.add("(e.created_at, e.id) "+cmp+" ((select c.created_at from effects c where c.id = ?), ?::uuid)", f.After)
-	}
+	after, order := w.after(f, "e")
+	w.sql = append(w.sql, after)
 	sorted := fmt.Sprintf("order by created_at %s, id %s limit %d", order, order, limit)
-	list := "select id from (" + w.both(f, "e.id, e.created_at", sorted) + ") n " + sorted
-	var ids []string
-	asks = append(asks, func(db sqlc.DBTX) error {
-		rows, err := db.Query(ctx, list, w.args...)
-		if err != nil {
-			return err
-		}
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
-	err := pipeline(ctx, s.pool, asks...)
-	page.Total = min(page.Total, journal.TotalCap)
-	return ids, mapError("reading the list", err)
+	var rows []sqlc.Effect
+	asks = append(asks, readRows(ctx, "select * from ("+w.both(f, listedColumns, sorted)+") n "+sorted, w.args, &rows))
+	return rows, mapError("reading the list", pipeline(ctx, s.pool, asks...))
+}
+
+// with returns w and one more condition.
+func (w *where) with(format string, v any) *where {
+	out := &where{sql: slices.Clone(w.sql), args: slices.Clone(w.args)}
+	out.add(format, v)
+	return out
+}
+
+// after returns the condition that a row lies after the cursor, and the order.
+func (w *where) after(f journal.ListFilter, alias string) (condition, order string) {
+	compare, order := ">", "asc"
+	if f.Newest {
+		compare, order = "<", "desc"
+	}
+	if !journal.ValidID(f.After) {
+		return "true", order
+	}
+	return fmt.Sprintf("(%s.created_at, %s.id) %s ((select c.created_at from effects c where c.id = %s), %s::uuid)",
+		alias, alias, compare, w.arg(f.After), fmt.Sprintf("$%d", len(w.args))), order
 }
 
 // both selects from the two places where attention lies, each by its own
 // indexes and each ended by tail.
 func (w *where) both(f journal.ListFilter, columns, tail string) string {
-	one := func(attention string) string {
-		return fmt.Sprintf("(select %s from effects e where %s %s)", columns, w.and(attention), tail)
+	one := func(attention, of string) string {
+		return fmt.Sprintf("(select %s from effects e where %s %s)", columns, strings.ReplaceAll(w.and(attention), text, of), tail)
 	}
+	open := one(openAttention, "e.search_text")
 	if f.State != "" && f.State != journal.StateIntent {
-		return one(openAttention)
+		return open
 	}
-	return one(openAttention) + " union all " + one(ownedAttention)
+	return open + " union all " + one(ownedAttention, ownedText)
 }
 
-// snapshots reads what the assessment of each row needs, in one round trip for
+// snapshots adds what the assessment of each row needs, in one round trip for
 // the whole page.
-func (s *Store) snapshots(ctx context.Context, ids []string, page *journal.ListPage) ([]journal.Snapshot, error) {
-	if len(ids) == 0 {
+func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.Time) ([]journal.Snapshot, error) {
+	if len(effects) == 0 {
 		return nil, nil
 	}
-	var effects []sqlc.ListedEffectsRow
-	var attempts []sqlc.Attempt
+	ids := idsOf(effects)
+	var attempts []sqlc.AttemptsOfRow
 	var looks []sqlc.LooksOfRow
 	var orders []sqlc.Order
 	err := pipeline(ctx, s.pool,
-		func(db sqlc.DBTX) (err error) { effects, err = s.q.ListedEffects(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { attempts, err = s.q.AttemptsOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err })
@@ -218,17 +301,17 @@ func (s *Store) snapshots(ctx context.Context, ids []string, page *journal.ListP
 	}
 	rows := map[string][]sqlc.Attempt{}
 	for _, a := range attempts {
-		rows[a.EffectID] = append(rows[a.EffectID], a)
+		rows[a.EffectID] = append(rows[a.EffectID], sqlc.Attempt(a))
 	}
-	byID := make(map[string]*journal.Snapshot, len(ids))
-	for _, r := range effects {
-		row := sqlc.Effect(r) // does not compile when ListedEffects lacks a column
-		e, err := toEffect(row)
+	out := make([]journal.Snapshot, len(effects))
+	byID := make(map[string]*journal.Snapshot, len(effects))
+	for i, r := range effects {
+		e, err := toEffect(r)
 		if err != nil {
 			return nil, err
 		}
-		byID[e.ID] = &journal.Snapshot{Effect: e, Now: page.Now, Policy: s.policy, CanLook: s.look(e.Provider),
-			Attempts: joinAttempts(row, rows[e.ID])}
+		out[i] = journal.Snapshot{Effect: e, Now: now, Policy: s.policy, CanLook: s.look(e.Provider), Attempts: joinAttempts(r, rows[e.ID])}
+		byID[e.ID] = &out[i]
 	}
 	for _, l := range looks {
 		if sn := byID[l.EffectID]; sn != nil {
@@ -239,12 +322,6 @@ func (s *Store) snapshots(ctx context.Context, ids []string, page *journal.ListP
 	for _, o := range orders { // oldest first: the newest stays
 		if sn := byID[o.EffectID]; sn != nil {
 			sn.Order = toOrder(o)
-		}
-	}
-	out := make([]journal.Snapshot, 0, len(ids))
-	for _, id := range ids {
-		if sn := byID[id]; sn != nil {
-			out = append(out, *sn)
 		}
 	}
 	return out, nil

@@ -107,6 +107,7 @@ func TestList(t *testing.T) {
 			{journal.ListFilter{Tool: "pay"}, []string{"stuck, fenced", "stuck, unfenced"}},
 			{journal.ListFilter{State: journal.StateReissue}, []string{"ordered"}},
 			{journal.ListFilter{Query: "PICKED"}, []string{"closed, not picked up"}},
+			{journal.ListFilter{Query: "stuck,"}, []string{"stuck, fenced", "stuck, unfenced"}},
 			{journal.ListFilter{Query: "%"}, nil},
 			{journal.ListFilter{Class: journal.ClassJournalDeduped}, nil},
 			{journal.ListFilter{RootRun: "run-parked"}, []string{"parked"}},

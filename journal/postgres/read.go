@@ -23,18 +23,27 @@ func (s *Store) Case(ctx context.Context, id string) (journal.Case, error) {
 	if err := s.caseHistory(ctx, &c); err != nil {
 		return c, err
 	}
-	siblings, err := s.q.RootRunSiblings(ctx, s.pool, sqlc.RootRunSiblingsParams{RootRun: c.Effect.RootRun, Namespace: c.Effect.Namespace, ID: id})
-	if err != nil {
-		return c, mapError("loading the siblings of effect "+id, err)
-	}
-	for _, r := range siblings {
-		c.Siblings = append(c.Siblings, journal.Sibling{ID: r.ID, Tool: r.Tool, Operation: r.Operation, Subject: r.Subject,
-			Amount: r.Amount, Currency: r.Currency, Class: journal.Class(r.Class), State: journal.State(r.State), CreatedAt: r.CreatedAt})
+	if c.Siblings, err = s.Siblings(ctx, c.Effect.Namespace, c.Effect.RootRun, id); err != nil {
+		return c, err
 	}
 	if t, err := s.tool(ctx, c.Effect.Tool); err == nil {
 		c.Tool = t.Tool
 	}
 	return c, nil
+}
+
+// Siblings reads the other effects of a root run, oldest first, at most 50.
+func (s *Store) Siblings(ctx context.Context, namespace, rootRun, id string) ([]journal.Sibling, error) {
+	rows, err := s.q.RootRunSiblings(ctx, s.pool, sqlc.RootRunSiblingsParams{RootRun: rootRun, Namespace: namespace, ID: id})
+	if err != nil {
+		return nil, mapError("loading the siblings of effect "+id, err)
+	}
+	var out []journal.Sibling
+	for _, r := range rows {
+		out = append(out, journal.Sibling{ID: r.ID, Tool: r.Tool, Operation: r.Operation, Subject: r.Subject,
+			Amount: r.Amount, Currency: r.Currency, Class: journal.Class(r.Class), State: journal.State(r.State), CreatedAt: r.CreatedAt})
+	}
+	return out, nil
 }
 
 func (s *Store) caseHistory(ctx context.Context, c *journal.Case) error {

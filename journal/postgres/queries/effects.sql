@@ -184,17 +184,11 @@ select exists (select from tombstones where key_hash = @key_hash);
 -- name: InsertTombstone :exec
 insert into tombstones (key_hash, fingerprint, state, at) values (@key_hash, @fingerprint, @state, clock_timestamp()) on conflict do nothing;
 
--- name: ListedEffects :many
--- Every column, but without the bytes that only the effect page shows.
-select id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at, turn, run, step, operation,
-    subject, amount, currency, labels, null::bytea as args, fingerprint, fingerprint_rule, null::bytea as resume, supersedes, traceparent,
-    state, version, issue, parked_reason, retry_at, cleared_attempt, null::bytea as result, provider_id, settled_by, refusal, contradicted,
-    probably_double, orphan, gave_up, drifted, open_delivery, next_look_at, looks, created_at, state_at, attempt, claim_id, lease_token,
-    order_id, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms, fenced_at, attention_at
-from effects where id = any (@ids::uuid[]);
-
 -- name: AttemptsOf :many
-select * from attempts where effect_id = any (@ids::uuid[]) order by effect_id, number;
+-- For the list: without the fence, which is the worker's alone.
+select effect_id, number, issue, ''::text as claim_id, ''::text as lease_token, order_id, ''::text as worker, granted_at, lease_until, send_by, attempt_deadline,
+    attempt_timeout_ms, fenced_at, phase, final, reported_at, ''::text as error, status, replayed, provider_id
+from attempts where effect_id = any (@ids::uuid[]) order by effect_id, number;
 
 -- name: LooksOf :many
 select id, seq, effect_id, verdict, reason, covers_attempt, started_at, look_again_at, digest from evidence

@@ -35,18 +35,44 @@ func (q *Queries) AllowPurge(ctx context.Context, db DBTX) error {
 }
 
 const attemptsOf = `-- name: AttemptsOf :many
-select effect_id, number, issue, claim_id, lease_token, order_id, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms, fenced_at, phase, final, reported_at, error, status, replayed, provider_id from attempts where effect_id = any ($1::uuid[]) order by effect_id, number
+select effect_id, number, issue, ''::text as claim_id, ''::text as lease_token, order_id, ''::text as worker, granted_at, lease_until, send_by, attempt_deadline,
+    attempt_timeout_ms, fenced_at, phase, final, reported_at, ''::text as error, status, replayed, provider_id
+from attempts where effect_id = any ($1::uuid[]) order by effect_id, number
 `
 
-func (q *Queries) AttemptsOf(ctx context.Context, db DBTX, ids []string) ([]Attempt, error) {
+type AttemptsOfRow struct {
+	EffectID         string
+	Number           int32
+	Issue            int32
+	ClaimID          string
+	LeaseToken       string
+	OrderID          *string
+	Worker           string
+	GrantedAt        time.Time
+	LeaseUntil       time.Time
+	SendBy           time.Time
+	AttemptDeadline  time.Time
+	AttemptTimeoutMs int64
+	FencedAt         time.Time
+	Phase            string
+	Final            bool
+	ReportedAt       *time.Time
+	Error            string
+	Status           int32
+	Replayed         bool
+	ProviderID       string
+}
+
+// For the list: without the fence, which is the worker's alone.
+func (q *Queries) AttemptsOf(ctx context.Context, db DBTX, ids []string) ([]AttemptsOfRow, error) {
 	rows, err := db.Query(ctx, attemptsOf, ids)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Attempt
+	var items []AttemptsOfRow
 	for rows.Next() {
-		var i Attempt
+		var i AttemptsOfRow
 		if err := rows.Scan(
 			&i.EffectID,
 			&i.Number,
@@ -290,7 +316,7 @@ func (q *Queries) CommitEffect(ctx context.Context, db DBTX, arg CommitEffectPar
 }
 
 const effectByID = `-- name: EffectByID :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, clock_timestamp()::timestamptz as db_now from effects where id = $1
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, clock_timestamp()::timestamptz as db_now from effects where id = $1
 `
 
 type EffectByIDRow struct {
@@ -359,13 +385,14 @@ func (q *Queries) EffectByID(ctx context.Context, db DBTX, id string) (EffectByI
 		&i.Effect.AttemptTimeoutMs,
 		&i.Effect.FencedAt,
 		&i.Effect.AttentionAt,
+		&i.Effect.SearchText,
 		&i.DbNow,
 	)
 	return i, err
 }
 
 const effectByKey = `-- name: EffectByKey :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
 `
 
 type EffectByKeyParams struct {
@@ -439,6 +466,7 @@ func (q *Queries) EffectByKey(ctx context.Context, db DBTX, arg EffectByKeyParam
 		&i.Effect.AttemptTimeoutMs,
 		&i.Effect.FencedAt,
 		&i.Effect.AttentionAt,
+		&i.Effect.SearchText,
 		&i.DbNow,
 	)
 	return i, err
@@ -617,154 +645,6 @@ func (q *Queries) ListTools(ctx context.Context, db DBTX) ([]Tool, error) {
 			&i.Version,
 			&i.UpdatedAt,
 			&i.UpdatedBy,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listedEffects = `-- name: ListedEffects :many
-select id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at, turn, run, step, operation,
-    subject, amount, currency, labels, null::bytea as args, fingerprint, fingerprint_rule, null::bytea as resume, supersedes, traceparent,
-    state, version, issue, parked_reason, retry_at, cleared_attempt, null::bytea as result, provider_id, settled_by, refusal, contradicted,
-    probably_double, orphan, gave_up, drifted, open_delivery, next_look_at, looks, created_at, state_at, attempt, claim_id, lease_token,
-    order_id, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms, fenced_at, attention_at
-from effects where id = any ($1::uuid[])
-`
-
-type ListedEffectsRow struct {
-	ID               string
-	Namespace        string
-	Key              string
-	Ref              string
-	Tool             string
-	Class            string
-	Provider         string
-	KeyWindowMs      int64
-	ClientTimeoutMs  int64
-	RootRun          string
-	RootRunStartedAt *time.Time
-	Turn             string
-	Run              string
-	Step             string
-	Operation        string
-	Subject          string
-	Amount           string
-	Currency         string
-	Labels           []byte
-	Args             []byte
-	Fingerprint      string
-	FingerprintRule  int16
-	Resume           []byte
-	Supersedes       *string
-	Traceparent      string
-	State            string
-	Version          int64
-	Issue            int32
-	ParkedReason     string
-	RetryAt          *time.Time
-	ClearedAttempt   int32
-	Result           []byte
-	ProviderID       string
-	SettledBy        string
-	Refusal          string
-	Contradicted     bool
-	ProbablyDouble   bool
-	Orphan           bool
-	GaveUp           bool
-	Drifted          bool
-	OpenDelivery     bool
-	NextLookAt       *time.Time
-	Looks            int32
-	CreatedAt        time.Time
-	StateAt          time.Time
-	Attempt          int32
-	ClaimID          string
-	LeaseToken       string
-	OrderID          *string
-	Worker           string
-	GrantedAt        *time.Time
-	LeaseUntil       *time.Time
-	SendBy           *time.Time
-	AttemptDeadline  *time.Time
-	AttemptTimeoutMs int64
-	FencedAt         *time.Time
-	AttentionAt      *time.Time
-}
-
-// Every column, but without the bytes that only the effect page shows.
-func (q *Queries) ListedEffects(ctx context.Context, db DBTX, ids []string) ([]ListedEffectsRow, error) {
-	rows, err := db.Query(ctx, listedEffects, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListedEffectsRow
-	for rows.Next() {
-		var i ListedEffectsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Namespace,
-			&i.Key,
-			&i.Ref,
-			&i.Tool,
-			&i.Class,
-			&i.Provider,
-			&i.KeyWindowMs,
-			&i.ClientTimeoutMs,
-			&i.RootRun,
-			&i.RootRunStartedAt,
-			&i.Turn,
-			&i.Run,
-			&i.Step,
-			&i.Operation,
-			&i.Subject,
-			&i.Amount,
-			&i.Currency,
-			&i.Labels,
-			&i.Args,
-			&i.Fingerprint,
-			&i.FingerprintRule,
-			&i.Resume,
-			&i.Supersedes,
-			&i.Traceparent,
-			&i.State,
-			&i.Version,
-			&i.Issue,
-			&i.ParkedReason,
-			&i.RetryAt,
-			&i.ClearedAttempt,
-			&i.Result,
-			&i.ProviderID,
-			&i.SettledBy,
-			&i.Refusal,
-			&i.Contradicted,
-			&i.ProbablyDouble,
-			&i.Orphan,
-			&i.GaveUp,
-			&i.Drifted,
-			&i.OpenDelivery,
-			&i.NextLookAt,
-			&i.Looks,
-			&i.CreatedAt,
-			&i.StateAt,
-			&i.Attempt,
-			&i.ClaimID,
-			&i.LeaseToken,
-			&i.OrderID,
-			&i.Worker,
-			&i.GrantedAt,
-			&i.LeaseUntil,
-			&i.SendBy,
-			&i.AttemptDeadline,
-			&i.AttemptTimeoutMs,
-			&i.FencedAt,
-			&i.AttentionAt,
 		); err != nil {
 			return nil, err
 		}

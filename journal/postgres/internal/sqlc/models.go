@@ -176,6 +176,7 @@ type Effect struct {
 	AttemptTimeoutMs int64
 	FencedAt         *time.Time
 	AttentionAt      *time.Time
+	SearchText       *string
 }
 
 type Event struct {
