@@ -1,10 +1,9 @@
 package journal
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -49,7 +48,7 @@ func (m *member) before(o *member) bool {
 // surrogate keeps its escape. It refuses invalid UTF-8, duplicate members and
 // nesting beyond MaxJSONDepth.
 func canonicalize(raw []byte) (string, error) {
-	p := &canonParser{in: raw}
+	p := &canonParser{in: string(raw)}
 	out, err := p.document()
 	if err != nil {
 		return "", err
@@ -60,7 +59,7 @@ func canonicalize(raw []byte) (string, error) {
 // canonicalMembers returns the top-level members of an object; ok is false if
 // raw holds something else.
 func canonicalMembers(raw []byte) (members []member, ok bool, err error) {
-	p := &canonParser{in: raw}
+	p := &canonParser{in: string(raw)}
 	p.space()
 	if p.peek() != '{' {
 		_, err := canonicalize(raw)
@@ -73,13 +72,15 @@ func canonicalMembers(raw []byte) (members []member, ok bool, err error) {
 	return members, err == nil, err
 }
 
+// canonParser hands out pieces of its input: text that is canonical already,
+// as most of it is, is never copied.
 type canonParser struct {
-	in  []byte
+	in  string
 	pos int
 }
 
 func (p *canonParser) document() (string, error) {
-	if !utf8.Valid(p.in) {
+	if !utf8.ValidString(p.in) {
 		return "", fmt.Errorf("is not valid UTF-8")
 	}
 	v, err := p.value(0)
@@ -135,7 +136,7 @@ func (p *canonParser) value(depth int) (string, error) {
 		return p.number()
 	}
 	for _, lit := range []string{"true", "false", "null"} {
-		if bytes.HasPrefix(p.in[p.pos:], []byte(lit)) {
+		if strings.HasPrefix(p.in[p.pos:], lit) {
 			p.pos += len(lit)
 			return lit, nil
 		}
@@ -144,16 +145,25 @@ func (p *canonParser) value(depth int) (string, error) {
 }
 
 func joinMembers(ms []member) string {
-	parts := make([]string, len(ms))
-	for i, m := range ms {
-		parts[i] = m.quote + ":" + m.value
+	n := 2
+	for i := range ms {
+		n += len(ms[i].quote) + len(ms[i].value) + 2
 	}
-	return "{" + strings.Join(parts, ",") + "}"
+	b := make([]byte, 0, n)
+	for i := range ms {
+		b = append(b, ',')
+		b = append(append(append(b, ms[i].quote...), ':'), ms[i].value...)
+	}
+	if len(ms) == 0 {
+		return "{}"
+	}
+	b[0] = '{'
+	return string(append(b, '}'))
 }
 
 func (p *canonParser) object(depth int) ([]member, error) {
 	p.pos++ // {
-	var ms []member
+	ms := make([]member, 0, 8)
 	for p.space(); p.peek() != '}'; p.space() {
 		if len(ms) > 0 {
 			if p.peek() != ',' {
@@ -181,7 +191,18 @@ func (p *canonParser) object(depth int) ([]member, error) {
 		ms = append(ms, member{name: name, units: units, quote: quote, value: v})
 	}
 	p.pos++ // }
-	sort.SliceStable(ms, func(i, j int) bool { return ms[i].before(&ms[j]) })
+	order := func(a, b member) int {
+		switch {
+		case a.before(&b):
+			return -1
+		case b.before(&a):
+			return 1
+		}
+		return 0
+	}
+	if !slices.IsSortedFunc(ms, order) {
+		slices.SortStableFunc(ms, order)
+	}
 	for i := 1; i < len(ms); i++ {
 		if ms[i].quote == ms[i-1].quote {
 			return nil, fmt.Errorf("holds member %s twice", ms[i].quote)
@@ -223,7 +244,7 @@ func (p *canonParser) array(depth int) (string, error) {
 // ASCII), and in canonical quotes.
 func (p *canonParser) str() (string, []uint16, string, error) {
 	if end := p.plain(); end > 0 {
-		quoted := string(p.in[p.pos : end+1])
+		quoted := p.in[p.pos : end+1]
 		p.pos = end + 1
 		return quoted[1 : len(quoted)-1], nil, quoted, nil
 	}
@@ -247,7 +268,7 @@ func (p *canonParser) str() (string, []uint16, string, error) {
 			}
 			units = append(units, u)
 		default:
-			r, n := utf8.DecodeRune(p.in[p.pos:])
+			r, n := utf8.DecodeRuneInString(p.in[p.pos:])
 			if r == utf8.RuneError && n <= 1 {
 				return "", nil, "", p.fail("is not valid UTF-8")
 			}
@@ -280,7 +301,7 @@ func (p *canonParser) escape() (uint16, error) {
 		if p.pos+6 > len(p.in) {
 			return 0, p.fail("ends inside an escape")
 		}
-		n, err := strconv.ParseUint(string(p.in[p.pos+2:p.pos+6]), 16, 16)
+		n, err := strconv.ParseUint(p.in[p.pos+2:p.pos+6], 16, 16)
 		if err != nil {
 			return 0, p.fail("holds a broken \\u escape")
 		}
@@ -333,7 +354,7 @@ func (p *canonParser) number() (string, error) {
 	for p.pos < len(p.in) && strings.IndexByte("+-.eE0123456789", p.in[p.pos]) >= 0 {
 		p.pos++
 	}
-	text := string(p.in[start:p.pos])
+	text := p.in[start:p.pos]
 	if !validNumber(text) {
 		p.pos = start
 		return "", p.fail("holds a broken number")

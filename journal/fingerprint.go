@@ -20,8 +20,8 @@ func CheckArgs(args []byte) error {
 	if args == nil {
 		return nil
 	}
-	if len(args) > MaxArgsBytes {
-		return invalid("args", fmt.Sprintf("has %d bytes, at most %d are allowed: journal a reference to the payload instead", len(args), MaxArgsBytes))
+	if err := checkArgsSize(args); err != nil {
+		return err
 	}
 	if _, err := canonicalize(args); err != nil {
 		return invalid("args", err.Error())
@@ -29,10 +29,21 @@ func CheckArgs(args []byte) error {
 	return nil
 }
 
+func checkArgsSize(args []byte) error {
+	if len(args) > MaxArgsBytes {
+		return invalid("args", fmt.Sprintf("has %d bytes, at most %d are allowed: journal a reference to the payload instead", len(args), MaxArgsBytes))
+	}
+	return nil
+}
+
 // Fingerprint returns the hex SHA-256 of the identity of a call: the members
 // of args that the tool named (all, if it named none), in canonical form;
-// without args, operation, subject, amount and currency.
+// without args, operation, subject, amount and currency. It refuses what
+// CheckArgs refuses, with the same error.
 func Fingerprint(identityFields []string, r BeginRequest) (string, error) {
+	if err := checkArgsSize(r.Args); err != nil {
+		return "", err
+	}
 	text, err := identityText(identityFields, r)
 	if err != nil {
 		return "", invalid("args", err.Error())

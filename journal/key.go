@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -82,26 +83,26 @@ func escapeKeyPart(s string) string {
 // shape, a hash of (namespace, key). It is the only form ever written to a
 // provider or put in a query, and it never changes.
 func Ref(namespace, key string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "landed/ref/1\x00%d\x00%s\x00%s", len(namespace), namespace, key)
-	return uuidShape(h.Sum(nil))
+	b := append(make([]byte, 0, 512), "landed/ref/1\x00"...)
+	b = append(strconv.AppendInt(b, int64(len(namespace)), 10), 0)
+	b = append(append(append(b, namespace...), 0), key...)
+	return uuidShape(sha256.Sum256(b))
 }
 
 // ProviderKey returns the provider's idempotency key of one issue of an
 // effect. Automatic attempts keep it; every order but same_key adds one to the
 // issue number and so changes it. Same shape as Ref.
 func ProviderKey(ref string, issue int) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "landed/provider-key/1\x00%s\x00%d", ref, issue)
-	return uuidShape(h.Sum(nil))
+	b := append(make([]byte, 0, 64), "landed/provider-key/1\x00"...)
+	b = append(append(b, ref...), 0)
+	return uuidShape(sha256.Sum256(strconv.AppendInt(b, int64(issue), 10)))
 }
 
-func uuidShape(sum []byte) string {
-	var u [16]byte
-	copy(u[:], sum)
+func uuidShape(sum [sha256.Size]byte) string {
+	u := sum[:16]
 	u[6] = u[6]&0x0f | 0x40
 	u[8] = u[8]&0x3f | 0x80
-	return hex.EncodeToString(u[:])
+	return hex.EncodeToString(u)
 }
 
 // ValidRef reports whether s is 32 lower-case hex digits.
@@ -130,7 +131,7 @@ func Dashed(ref string) string {
 func RandomRef() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return uuidShape(b[:])
+	return uuidShape(b)
 }
 
 // NewToken returns 128 random bits as 32 hex digits: lease tokens and claim ids.

@@ -21,6 +21,15 @@ const (
 // Validate checks a begin before anything is written. The error is an
 // *InvalidError that names the field and says what to do.
 func (r BeginRequest) Validate() error {
+	if err := r.ValidateFields(); err != nil {
+		return err
+	}
+	return CheckArgs(r.Args)
+}
+
+// ValidateFields is Validate without the args: for who takes their Fingerprint,
+// which reads and checks them, next.
+func (r BeginRequest) ValidateFields() error {
 	if err := ValidateKey(r.Key); err != nil {
 		return err
 	}
@@ -55,7 +64,7 @@ func (r BeginRequest) Validate() error {
 	if r.Supersedes != "" && !ValidID(r.Supersedes) {
 		return invalid("supersedes", "must be an effect id")
 	}
-	return CheckArgs(r.Args)
+	return nil
 }
 
 func (r BeginRequest) validateValues() error {

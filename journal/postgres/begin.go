@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,7 +56,7 @@ func (s *Store) tool(ctx context.Context, name string) (toolRow, error) {
 
 // Begin answers with a directive. On the happy path it is one INSERT.
 func (s *Store) Begin(ctx context.Context, r journal.BeginRequest) (journal.BeginAnswer, error) {
-	if err := r.Validate(); err != nil {
+	if err := r.ValidateFields(); err != nil {
 		return journal.BeginAnswer{}, err
 	}
 	for range maxTries {
@@ -99,13 +99,14 @@ func (s *Store) insert(ctx context.Context, t toolRow, r journal.BeginRequest, f
 	lease := s.lease(r)
 	ref, token := journal.Ref(r.Namespace, r.Key), journal.NewToken()
 	id := journal.NewID(now)
-	row, err := s.insertRow(ctx, sqlc.BeginEffectParams{
+	p := sqlc.BeginEffectParams{
 		ID: id, Namespace: r.Namespace, Key: r.Key, Ref: ref, ClientTimeoutMs: ms(r.ClientTimeout),
 		RootRun: r.RootRun, RootRunStartedAt: timePtr(r.RootRunStartedAt), Turn: r.Turn, Run: r.Run, Step: r.Step, Operation: r.Operation,
 		Subject: r.Subject, Amount: r.Amount, Currency: r.Currency, Labels: labels(r.Labels), Args: r.Args, Fingerprint: fp,
-		FingerprintRule: journal.FingerprintRule, Resume: r.Resume, Supersedes: strPtr(r.Supersedes), Traceparent: r.Traceparent,
+		FingerprintRule: journal.FingerprintRule, Resume: r.Resume, Traceparent: r.Traceparent,
 		ClaimID: r.ClaimID, LeaseToken: token, Worker: r.Worker, LeaseMs: ms(lease), Tool: r.Tool, ToolVersion: t.Version, KeyHash: keyHash(r.Namespace, r.Key),
-	})
+	}
+	row, err := s.insertRow(ctx, p, r.Supersedes)
 	if err != nil {
 		return journal.BeginAnswer{}, err
 	}
@@ -119,13 +120,25 @@ func (s *Store) insert(ctx context.Context, t toolRow, r journal.BeginRequest, f
 // insertRow writes with whoever writes now. A batch that failed as a whole says
 // nothing of the row: it is written again alone, and if it was there already,
 // begin finds it by its claim id.
-func (s *Store) insertRow(ctx context.Context, p sqlc.BeginEffectParams) (sqlc.BeginEffectRow, error) {
+func (s *Store) insertRow(ctx context.Context, p sqlc.BeginEffectParams, supersedes string) (sqlc.BeginEffectRow, error) {
+	if supersedes != "" {
+		row, err := s.q.BeginSuccessor(ctx, s.pool, successor(p, supersedes))
+		return sqlc.BeginEffectRow(row), err
+	}
 	if s.begins != nil {
 		if out, ok := s.begins.do(ctx, p); ok {
 			return out.value, out.err
 		}
 	}
 	return s.q.BeginEffect(ctx, s.pool, p)
+}
+
+func successor(p sqlc.BeginEffectParams, of string) sqlc.BeginSuccessorParams {
+	return sqlc.BeginSuccessorParams{ID: p.ID, Namespace: p.Namespace, Key: p.Key, Ref: p.Ref, ClientTimeoutMs: p.ClientTimeoutMs, RootRun: p.RootRun,
+		RootRunStartedAt: p.RootRunStartedAt, Turn: p.Turn, Run: p.Run, Step: p.Step, Operation: p.Operation, Subject: p.Subject, Amount: p.Amount,
+		Currency: p.Currency, Labels: p.Labels, Args: p.Args, Fingerprint: p.Fingerprint, FingerprintRule: p.FingerprintRule, Resume: p.Resume,
+		Traceparent: p.Traceparent, ClaimID: p.ClaimID, LeaseToken: p.LeaseToken, Worker: p.Worker, LeaseMs: p.LeaseMs, Tool: p.Tool,
+		ToolVersion: p.ToolVersion, KeyHash: p.KeyHash, Supersedes: of}
 }
 
 func (s *Store) lease(r journal.BeginRequest) time.Duration {
@@ -148,7 +161,9 @@ func labels(m map[string]string) []byte {
 
 // keyHash is what a tombstone keeps of a key.
 func keyHash(namespace, key string) []byte {
-	sum := sha256.Sum256([]byte(fmt.Sprintf("landed/key/1\x00%d\x00%s\x00%s", len(namespace), namespace, key)))
+	b := append(make([]byte, 0, 512), "landed/key/1\x00"...)
+	b = append(strconv.AppendInt(b, int64(len(namespace)), 10), 0)
+	sum := sha256.Sum256(append(append(append(b, namespace...), 0), key...))
 	return sum[:]
 }
 

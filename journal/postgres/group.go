@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -9,7 +10,9 @@ import (
 // group lets concurrent callers of one process share a statement pipeline and
 // its one transaction. There is no timer: a batch is what gathered while the
 // last one was being written, so that a caller who is alone writes at once and
-// pays nothing. Each caller returns only when its own row is durable.
+// pays nothing. Where there was company a moment ago, the first one of a batch
+// lets those who were just answered come back before it takes what waits. Each
+// caller returns only when its own row is durable.
 //
 //	alone:     do ──run([1])──► result
 //	in company: do ─► queue ─┬─ the first takes all that wait ──run([n])──► results
@@ -24,6 +27,7 @@ type group[P, R any] struct {
 	mu      sync.Mutex
 	queue   []*waiter[P, R]
 	writing bool
+	last    int // how many the newest batch had
 }
 
 // outcome is what became of one row of a batch.
@@ -70,11 +74,24 @@ func (g *group[P, R]) do(ctx context.Context, p P) (out outcome[R], ok bool) {
 		g.writing = true
 		g.queue = append(g.queue, w)
 	}
+	g.gather()
 	batch := g.take()
+	g.last = len(batch)
 	g.mu.Unlock()
 	g.write(ctx, batch)
 	g.pass()
 	return w.out, !w.alone
+}
+
+// gather lets goroutines that are ready to run join, as long as some do. The lock
+// is held, and let go meanwhile.
+func (g *group[P, R]) gather() {
+	for n := 0; g.last > 1 && n != len(g.queue); {
+		n = len(g.queue)
+		g.mu.Unlock()
+		runtime.Gosched()
+		g.mu.Lock()
+	}
 }
 
 // leave takes a caller that gives up out of the queue. If it was handed the

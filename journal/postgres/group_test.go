@@ -9,17 +9,14 @@ import (
 	"time"
 
 	"github.com/landedhq/landed/journal"
-	"github.com/landedhq/landed/journal/postgres"
 )
-
-func grouped(o *postgres.Options) { o.GroupCommit = true }
 
 // TestGroupCommit: many callers at once each get what they would have got
 // alone: one execute per key, in_progress for the same key in the same batch,
 // and every answer is durable when it is given.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	d := openDesk(t, grouped)
+	d := openDesk(t)
 	const callers, keys = 64, 200
 	var mu sync.Mutex
 	got := map[journal.Directive]int{}
@@ -64,7 +61,7 @@ func TestGroupCommit(t *testing.T) {
 // refuses takes nobody in its batch along.
 func TestGroupCommit_FailingRowFailsItsCallerAlone(t *testing.T) {
 	t.Parallel()
-	d := openDesk(t, grouped)
+	d := openDesk(t)
 	d.exec("alter table effects add constraint poison check (subject <> 'poison')")
 	var wg sync.WaitGroup
 	for i := range 200 {
@@ -90,7 +87,7 @@ func TestGroupCommit_FailingRowFailsItsCallerAlone(t *testing.T) {
 // its context's error, never a grant, and holds nobody up.
 func TestGroupCommit_CancelledCallerNeverExecutes(t *testing.T) {
 	t.Parallel()
-	d := openDesk(t, grouped)
+	d := openDesk(t)
 	var wg sync.WaitGroup
 	for i := range 300 {
 		wg.Go(func() {

@@ -5,7 +5,8 @@
 // the Change in one transaction whose first statement repeats state, attempt,
 // lease token and version. Zero rows is a conflict: the snapshot is read again.
 // Only the happy path goes without a snapshot: begin is one INSERT, commit one
-// UPDATE. pgx's errors never leave this package.
+// UPDATE, and those that come at once share one of several rows. pgx's errors
+// never leave this package.
 //
 // Static SQL lives in queries/, compiled by sqlc into internal/sqlc; the
 // dynamic list is the one statement built by hand, in list.go. No statement
@@ -37,9 +38,10 @@ type Options struct {
 	Logger  *slog.Logger
 	// MaxConns bounds the pool; 0 = pgx's default.
 	MaxConns int32
-	// GroupCommit lets concurrent begins and commits of this process share a
-	// transaction; each caller still returns only when its own row is durable.
-	GroupCommit bool
+	// Ungrouped gives each begin and commit a statement of its own. Without it,
+	// those that come at once share one; each caller still returns only when its
+	// own row is durable, and a lone caller writes as if it were ungrouped.
+	Ungrouped bool
 }
 
 // Store is the journal in one database. Safe for concurrent use.
@@ -51,10 +53,11 @@ type Store struct {
 	log    *slog.Logger
 	tools  sync.Map // name → toolRow: saves the look-up on the happy path
 	counts rollupCache
-	// begins and commits are nil without group commit.
+	// begins and commits are nil if ungrouped.
 	begins  *group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]
 	commits *group[sqlc.CommitEffectParams, int64]
 	clock   clockWatch
+	stats   statistics
 }
 
 // Open connects and checks that acknowledged means durable: a server with
@@ -91,7 +94,7 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if o.GroupCommit {
+	if !o.Ungrouped {
 		s.begins = &group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]{run: s.beginMany,
 			size: func(p sqlc.BeginEffectParams) int { return len(p.Args) + len(p.Resume) + 1000 }}
 		s.commits = &group[sqlc.CommitEffectParams, int64]{run: s.commitMany,

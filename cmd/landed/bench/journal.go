@@ -40,7 +40,7 @@ type JournalRow struct {
 	Library float64 `json:"library_per_s"` // the store a transaction each
 	Group   float64 `json:"group_per_s"`   // the store with group commit
 	Pgbench float64 `json:"pgbench_per_s,omitempty"`
-	// Ratio is Library/Hand, GroupRatio Group/Hand: medians over the rounds.
+	// Ratio is Library/Hand, GroupRatio Group/Hand: medians of the rounds' ratios.
 	Ratio      float64 `json:"ratio"`
 	GroupRatio float64 `json:"group_ratio"`
 	// Per effect, of the store with group commit.
@@ -54,7 +54,7 @@ type JournalRow struct {
 
 // rounds is how often the variants take turns within a cell: on a noisy machine
 // only what runs in one breath can be compared.
-const rounds = 5
+const rounds = 9
 
 // Journal measures begin and commit through the library against the same two
 // statements hand-written in pgx, interleaved on one private cluster.
@@ -112,8 +112,8 @@ func (b *journalBench) open(ctx context.Context) error {
 	if b.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
-	b.plain = postgres.New(b.pool, postgres.Options{})
-	b.group = postgres.New(b.pool, postgres.Options{GroupCommit: true})
+	b.plain = postgres.New(b.pool, postgres.Options{Ungrouped: true})
+	b.group = postgres.New(b.pool, postgres.Options{})
 	return b.group.RegisterTool(ctx, journal.Tool{Name: "bench", Class: journal.ClassAtMostOnce, Provider: "p", ClientTimeout: 30 * time.Second})
 }
 
@@ -187,10 +187,21 @@ func (b *journalBench) cell(ctx context.Context, workers int) (JournalRow, error
 		P50Micros: median(turns[2], func(m measured) float64 { return m.p50 }), HandP50: median(turns[0], func(m measured) float64 { return m.p50 }),
 		WALBytes: median(turns[2], func(m measured) float64 { return m.wal }), Allocs: median(turns[2], func(m measured) float64 { return m.allocs }),
 		HandAllocs: median(turns[0], func(m measured) float64 { return m.allocs }), Statements: 2}
-	r.Ratio, r.GroupRatio = r.Library/r.Hand, r.Group/r.Hand
+	r.Ratio, r.GroupRatio = medianRatio(turns[1], turns[0]), medianRatio(turns[2], turns[0])
 	var err error
 	r.Pgbench, err = b.pgbench(ctx, workers)
 	return r, err
+}
+
+// medianRatio compares round by round: what else the machine does changes from
+// one round to the next more than within one.
+func medianRatio(a, b []measured) float64 {
+	var rs []float64
+	for i := range a {
+		rs = append(rs, a[i].rate/b[i].rate)
+	}
+	slices.Sort(rs)
+	return rs[len(rs)/2]
 }
 
 func rateOf(m measured) float64 { return m.rate }

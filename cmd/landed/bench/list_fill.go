@@ -103,7 +103,7 @@ func fillJournal(ctx context.Context, pg *cluster.Cluster, name string, n, open 
 	if j.pool, err = pgxpool.New(ctx, dsn); err != nil {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}
-	j.store = postgres.New(j.pool, postgres.Options{GroupCommit: true, CanLook: func(string) bool { return true }})
+	j.store = postgres.New(j.pool, postgres.Options{CanLook: func(string) bool { return true }})
 	tool := journal.Tool{Name: "bench", Class: journal.ClassAtMostOnce, Provider: "bench", ClientTimeout: 30 * time.Second}
 	if err := j.store.RegisterTool(ctx, tool); err != nil {
 		return nil, err

@@ -1,11 +1,74 @@
 -- name: BeginEffect :one
 -- The first half of the happy path: one statement decides that the key is new,
--- that the tool is known and journaled, that nothing was purged under the key,
--- that the journal is not quarantined and that a superseded effect is closed.
+-- that the tool is known and journaled, that nothing was purged under the key
+-- and that the journal is not quarantined.
 -- Times are the statement's own, which is before any wait for a lock: a lease
 -- may come out shorter, never longer. Zero rows: the caller reads what stood in the way and answers from that.
 -- Plan: tools and journal_meta by primary key, tombstones by primary key,
--- arbiter index effects_key.
+-- arbiter index effects_key. No condition falls away when its parameter is
+-- known: the server would take the plan that keeps it for the dearer one and
+-- plan each call anew, which costs half of the insert again.
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
+    root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
+    args, fingerprint, fingerprint_rule, resume, traceparent,
+    state, created_at, state_at,
+    claim_id, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms)
+select @id, @namespace, @key, @ref, t.name, t.class, t.provider, t.key_window_ms,
+    greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint),
+    @root_run, sqlc.narg(root_run_started_at), @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels)::jsonb,
+    sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), @traceparent,
+    'INTENT', statement_timestamp(), statement_timestamp(),
+    @claim_id, @lease_token, @worker, statement_timestamp(), statement_timestamp() + sqlc.arg(lease_ms)::bigint * interval '1 ms', statement_timestamp() + sqlc.arg(lease_ms)::bigint * interval '1 ms',
+    statement_timestamp() + (sqlc.arg(lease_ms)::bigint + greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)) * interval '1 ms',
+    greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)
+from tools t, journal_meta m
+where t.name = @tool and t.class <> 'read_only' and t.version = sqlc.arg(tool_version)::integer and not m.quarantined
+    and (m.recovered_at is null or sqlc.narg(root_run_started_at)::timestamptz > m.recovered_at)
+    and not exists (select from tombstones d where d.key_hash = @key_hash)
+on conflict (namespace, key) do nothing
+returning key_window_ms, attempt_timeout_ms;
+
+-- name: BeginEffects :many
+-- BeginEffect for several: the cost of a statement on a table with many indexes
+-- is paid once. Nullable texts come empty. A key that comes twice is inserted once.
+-- A column may be shorter than the ids: what it lacks is null. Rows of no tool
+-- only lengthen the batch. A key whose effect was purged reads tombstones by index,
+-- row by row: a join would be planned while that table is empty.
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
+    root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
+    args, fingerprint, fingerprint_rule, resume, traceparent,
+    state, created_at, state_at,
+    claim_id, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms)
+select v.id, v.namespace, v.key, v.ref, t.name, t.class, t.provider, t.key_window_ms, greatest(t.client_timeout_ms, v.client_timeout_ms),
+    v.root_run, nullif(v.root_run_started_at, '')::timestamptz, v.turn, v.run, v.step, v.operation, v.subject, v.amount, v.currency, nullif(v.labels, '')::jsonb,
+    v.args, v.fingerprint, @fingerprint_rule, v.resume, v.traceparent,
+    'INTENT', statement_timestamp(), statement_timestamp(),
+    v.claim_id, v.lease_token, v.worker, statement_timestamp(), statement_timestamp() + v.lease_ms * interval '1 ms', statement_timestamp() + v.lease_ms * interval '1 ms',
+    statement_timestamp() + (v.lease_ms + greatest(t.client_timeout_ms, v.client_timeout_ms)) * interval '1 ms', greatest(t.client_timeout_ms, v.client_timeout_ms)
+from (select unnest(sqlc.arg(ids)::uuid[]) as id, unnest(sqlc.arg(namespaces)::text[]) as namespace,
+        unnest(sqlc.arg(keys)::text[]) as key, unnest(sqlc.arg(refs)::text[]) as ref,
+        unnest(sqlc.arg(client_timeouts)::bigint[]) as client_timeout_ms, unnest(sqlc.arg(root_runs)::text[]) as root_run,
+        unnest(sqlc.arg(root_runs_started)::text[]) as root_run_started_at, unnest(sqlc.arg(turns)::text[]) as turn,
+        unnest(sqlc.arg(runs)::text[]) as run, unnest(sqlc.arg(steps)::text[]) as step,
+        unnest(sqlc.arg(operations)::text[]) as operation, unnest(sqlc.arg(subjects)::text[]) as subject,
+        unnest(sqlc.arg(amounts)::text[]) as amount, unnest(sqlc.arg(currencies)::text[]) as currency,
+        unnest(sqlc.arg(label_sets)::text[]) as labels, unnest(sqlc.arg(payloads)::bytea[]) as args,
+        unnest(sqlc.arg(fingerprints)::text[]) as fingerprint, unnest(sqlc.arg(resumes)::bytea[]) as resume,
+        unnest(sqlc.arg(traceparents)::text[]) as traceparent, unnest(sqlc.arg(claim_ids)::text[]) as claim_id,
+        unnest(sqlc.arg(lease_tokens)::text[]) as lease_token, unnest(sqlc.arg(workers)::text[]) as worker,
+        unnest(sqlc.arg(leases)::bigint[]) as lease_ms, unnest(sqlc.arg(tools)::text[]) as tool,
+        unnest(sqlc.arg(tool_versions)::integer[]) as tool_version, unnest(sqlc.arg(key_hashes)::bytea[]) as key_hash) v
+    join tools t on t.name = v.tool, journal_meta m
+where t.class <> 'read_only' and t.version = v.tool_version and not m.quarantined
+    and (m.recovered_at is null or nullif(v.root_run_started_at, '')::timestamptz > m.recovered_at)
+    and (select d.at from tombstones d where d.key_hash = v.key_hash) is null
+on conflict (namespace, key) do nothing
+returning id, key_window_ms, attempt_timeout_ms;
+
+-- name: BeginSuccessor :one
+-- BeginEffect for an effect that supersedes one: that one must be closed.
 insert into effects (
     id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
     root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
@@ -15,18 +78,16 @@ insert into effects (
 select @id, @namespace, @key, @ref, t.name, t.class, t.provider, t.key_window_ms,
     greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint),
     @root_run, sqlc.narg(root_run_started_at), @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels)::jsonb,
-    sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), sqlc.narg(supersedes), @traceparent,
+    sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), x.id, @traceparent,
     'INTENT', statement_timestamp(), statement_timestamp(),
     @claim_id, @lease_token, @worker, statement_timestamp(), statement_timestamp() + sqlc.arg(lease_ms)::bigint * interval '1 ms', statement_timestamp() + sqlc.arg(lease_ms)::bigint * interval '1 ms',
     statement_timestamp() + (sqlc.arg(lease_ms)::bigint + greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)) * interval '1 ms',
     greatest(t.client_timeout_ms, sqlc.arg(client_timeout_ms)::bigint)
-from tools t, journal_meta m
+from tools t, journal_meta m, effects x
 where t.name = @tool and t.class <> 'read_only' and t.version = sqlc.arg(tool_version)::integer and not m.quarantined
     and (m.recovered_at is null or sqlc.narg(root_run_started_at)::timestamptz > m.recovered_at)
     and not exists (select from tombstones d where d.key_hash = @key_hash)
-    and (sqlc.narg(supersedes)::uuid is null or exists (
-        select from effects x where x.id = sqlc.narg(supersedes) and x.namespace = @namespace
-            and x.state in ('ABANDONED', 'REJECTED') and not x.contradicted))
+    and x.id = @supersedes and x.namespace = @namespace and x.state in ('ABANDONED', 'REJECTED') and not x.contradicted
 on conflict (namespace, key) do nothing
 returning key_window_ms, attempt_timeout_ms;
 
@@ -38,6 +99,16 @@ update effects set state = 'COMMITTED', version = version + 1, result = sqlc.nar
 where id = @id and attempt = @attempt and lease_token = @lease_token and state = 'INTENT' and attempt = 1
     and fenced_at is null and not probably_double
 returning version;
+
+-- name: CommitEffects :many
+-- CommitEffect for several.
+update effects e set state = 'COMMITTED', version = e.version + 1, result = v.result, provider_id = v.provider_id,
+    settled_by = 'worker', fenced_at = clock_timestamp(), state_at = clock_timestamp(), next_look_at = null, gave_up = false
+from (select unnest(sqlc.arg(ids)::uuid[]) as id, unnest(sqlc.arg(attempts)::integer[]) as attempt, unnest(sqlc.arg(lease_tokens)::text[]) as lease_token,
+        unnest(sqlc.arg(results)::bytea[]) as result, unnest(sqlc.arg(provider_ids)::text[]) as provider_id) v
+where e.id = v.id and e.attempt = v.attempt and e.lease_token = v.lease_token and e.state = 'INTENT' and e.attempt = 1
+    and e.fenced_at is null and not e.probably_double
+returning e.id, e.version;
 
 -- name: Heartbeat :one
 -- Needs an unfenced attempt and an unexpired lease; never past the deadline.

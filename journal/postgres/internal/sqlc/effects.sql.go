@@ -109,24 +109,21 @@ const beginEffect = `-- name: BeginEffect :one
 insert into effects (
     id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
     root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
-    args, fingerprint, fingerprint_rule, resume, supersedes, traceparent,
+    args, fingerprint, fingerprint_rule, resume, traceparent,
     state, created_at, state_at,
     claim_id, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms)
 select $1, $2, $3, $4, t.name, t.class, t.provider, t.key_window_ms,
     greatest(t.client_timeout_ms, $5::bigint),
     $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb,
-    $16, $17, $18, $19, $20, $21,
+    $16, $17, $18, $19, $20,
     'INTENT', statement_timestamp(), statement_timestamp(),
-    $22, $23, $24, statement_timestamp(), statement_timestamp() + $25::bigint * interval '1 ms', statement_timestamp() + $25::bigint * interval '1 ms',
-    statement_timestamp() + ($25::bigint + greatest(t.client_timeout_ms, $5::bigint)) * interval '1 ms',
+    $21, $22, $23, statement_timestamp(), statement_timestamp() + $24::bigint * interval '1 ms', statement_timestamp() + $24::bigint * interval '1 ms',
+    statement_timestamp() + ($24::bigint + greatest(t.client_timeout_ms, $5::bigint)) * interval '1 ms',
     greatest(t.client_timeout_ms, $5::bigint)
 from tools t, journal_meta m
-where t.name = $26 and t.class <> 'read_only' and t.version = $27::integer and not m.quarantined
+where t.name = $25 and t.class <> 'read_only' and t.version = $26::integer and not m.quarantined
     and (m.recovered_at is null or $7::timestamptz > m.recovered_at)
-    and not exists (select from tombstones d where d.key_hash = $28)
-    and ($20::uuid is null or exists (
-        select from effects x where x.id = $20 and x.namespace = $2
-            and x.state in ('ABANDONED', 'REJECTED') and not x.contradicted))
+    and not exists (select from tombstones d where d.key_hash = $27)
 on conflict (namespace, key) do nothing
 returning key_window_ms, attempt_timeout_ms
 `
@@ -151,7 +148,6 @@ type BeginEffectParams struct {
 	Fingerprint      string
 	FingerprintRule  int16
 	Resume           []byte
-	Supersedes       *string
 	Traceparent      string
 	ClaimID          string
 	LeaseToken       string
@@ -168,12 +164,14 @@ type BeginEffectRow struct {
 }
 
 // The first half of the happy path: one statement decides that the key is new,
-// that the tool is known and journaled, that nothing was purged under the key,
-// that the journal is not quarantined and that a superseded effect is closed.
+// that the tool is known and journaled, that nothing was purged under the key
+// and that the journal is not quarantined.
 // Times are the statement's own, which is before any wait for a lock: a lease
 // may come out shorter, never longer. Zero rows: the caller reads what stood in the way and answers from that.
 // Plan: tools and journal_meta by primary key, tombstones by primary key,
-// arbiter index effects_key.
+// arbiter index effects_key. No condition falls away when its parameter is
+// known: the server would take the plan that keeps it for the dearer one and
+// plan each call anew, which costs half of the insert again.
 func (q *Queries) BeginEffect(ctx context.Context, db DBTX, arg BeginEffectParams) (BeginEffectRow, error) {
 	row := db.QueryRow(ctx, beginEffect,
 		arg.ID,
@@ -195,7 +193,6 @@ func (q *Queries) BeginEffect(ctx context.Context, db DBTX, arg BeginEffectParam
 		arg.Fingerprint,
 		arg.FingerprintRule,
 		arg.Resume,
-		arg.Supersedes,
 		arg.Traceparent,
 		arg.ClaimID,
 		arg.LeaseToken,
@@ -206,6 +203,226 @@ func (q *Queries) BeginEffect(ctx context.Context, db DBTX, arg BeginEffectParam
 		arg.KeyHash,
 	)
 	var i BeginEffectRow
+	err := row.Scan(&i.KeyWindowMs, &i.AttemptTimeoutMs)
+	return i, err
+}
+
+const beginEffects = `-- name: BeginEffects :many
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
+    root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
+    args, fingerprint, fingerprint_rule, resume, traceparent,
+    state, created_at, state_at,
+    claim_id, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms)
+select v.id, v.namespace, v.key, v.ref, t.name, t.class, t.provider, t.key_window_ms, greatest(t.client_timeout_ms, v.client_timeout_ms),
+    v.root_run, nullif(v.root_run_started_at, '')::timestamptz, v.turn, v.run, v.step, v.operation, v.subject, v.amount, v.currency, nullif(v.labels, '')::jsonb,
+    v.args, v.fingerprint, $1, v.resume, v.traceparent,
+    'INTENT', statement_timestamp(), statement_timestamp(),
+    v.claim_id, v.lease_token, v.worker, statement_timestamp(), statement_timestamp() + v.lease_ms * interval '1 ms', statement_timestamp() + v.lease_ms * interval '1 ms',
+    statement_timestamp() + (v.lease_ms + greatest(t.client_timeout_ms, v.client_timeout_ms)) * interval '1 ms', greatest(t.client_timeout_ms, v.client_timeout_ms)
+from (select unnest($2::uuid[]) as id, unnest($3::text[]) as namespace,
+        unnest($4::text[]) as key, unnest($5::text[]) as ref,
+        unnest($6::bigint[]) as client_timeout_ms, unnest($7::text[]) as root_run,
+        unnest($8::text[]) as root_run_started_at, unnest($9::text[]) as turn,
+        unnest($10::text[]) as run, unnest($11::text[]) as step,
+        unnest($12::text[]) as operation, unnest($13::text[]) as subject,
+        unnest($14::text[]) as amount, unnest($15::text[]) as currency,
+        unnest($16::text[]) as labels, unnest($17::bytea[]) as args,
+        unnest($18::text[]) as fingerprint, unnest($19::bytea[]) as resume,
+        unnest($20::text[]) as traceparent, unnest($21::text[]) as claim_id,
+        unnest($22::text[]) as lease_token, unnest($23::text[]) as worker,
+        unnest($24::bigint[]) as lease_ms, unnest($25::text[]) as tool,
+        unnest($26::integer[]) as tool_version, unnest($27::bytea[]) as key_hash) v
+    join tools t on t.name = v.tool, journal_meta m
+where t.class <> 'read_only' and t.version = v.tool_version and not m.quarantined
+    and (m.recovered_at is null or nullif(v.root_run_started_at, '')::timestamptz > m.recovered_at)
+    and (select d.at from tombstones d where d.key_hash = v.key_hash) is null
+on conflict (namespace, key) do nothing
+returning id, key_window_ms, attempt_timeout_ms
+`
+
+type BeginEffectsParams struct {
+	FingerprintRule int16
+	Ids             []string
+	Namespaces      []string
+	Keys            []string
+	Refs            []string
+	ClientTimeouts  []int64
+	RootRuns        []string
+	RootRunsStarted []string
+	Turns           []string
+	Runs            []string
+	Steps           []string
+	Operations      []string
+	Subjects        []string
+	Amounts         []string
+	Currencies      []string
+	LabelSets       []string
+	Payloads        [][]byte
+	Fingerprints    []string
+	Resumes         [][]byte
+	Traceparents    []string
+	ClaimIds        []string
+	LeaseTokens     []string
+	Workers         []string
+	Leases          []int64
+	Tools           []string
+	ToolVersions    []int32
+	KeyHashes       [][]byte
+}
+
+type BeginEffectsRow struct {
+	ID               string
+	KeyWindowMs      int64
+	AttemptTimeoutMs int64
+}
+
+// BeginEffect for several: the cost of a statement on a table with many indexes
+// is paid once. Nullable texts come empty. A key that comes twice is inserted once.
+// A column may be shorter than the ids: what it lacks is null. Rows of no tool
+// only lengthen the batch. A key whose effect was purged reads tombstones by index,
+// row by row: a join would be planned while that table is empty.
+func (q *Queries) BeginEffects(ctx context.Context, db DBTX, arg BeginEffectsParams) ([]BeginEffectsRow, error) {
+	rows, err := db.Query(ctx, beginEffects,
+		arg.FingerprintRule,
+		arg.Ids,
+		arg.Namespaces,
+		arg.Keys,
+		arg.Refs,
+		arg.ClientTimeouts,
+		arg.RootRuns,
+		arg.RootRunsStarted,
+		arg.Turns,
+		arg.Runs,
+		arg.Steps,
+		arg.Operations,
+		arg.Subjects,
+		arg.Amounts,
+		arg.Currencies,
+		arg.LabelSets,
+		arg.Payloads,
+		arg.Fingerprints,
+		arg.Resumes,
+		arg.Traceparents,
+		arg.ClaimIds,
+		arg.LeaseTokens,
+		arg.Workers,
+		arg.Leases,
+		arg.Tools,
+		arg.ToolVersions,
+		arg.KeyHashes,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BeginEffectsRow
+	for rows.Next() {
+		var i BeginEffectsRow
+		if err := rows.Scan(&i.ID, &i.KeyWindowMs, &i.AttemptTimeoutMs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const beginSuccessor = `-- name: BeginSuccessor :one
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms,
+    root_run, root_run_started_at, turn, run, step, operation, subject, amount, currency, labels,
+    args, fingerprint, fingerprint_rule, resume, supersedes, traceparent,
+    state, created_at, state_at,
+    claim_id, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, attempt_timeout_ms)
+select $1, $2, $3, $4, t.name, t.class, t.provider, t.key_window_ms,
+    greatest(t.client_timeout_ms, $5::bigint),
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb,
+    $16, $17, $18, $19, x.id, $20,
+    'INTENT', statement_timestamp(), statement_timestamp(),
+    $21, $22, $23, statement_timestamp(), statement_timestamp() + $24::bigint * interval '1 ms', statement_timestamp() + $24::bigint * interval '1 ms',
+    statement_timestamp() + ($24::bigint + greatest(t.client_timeout_ms, $5::bigint)) * interval '1 ms',
+    greatest(t.client_timeout_ms, $5::bigint)
+from tools t, journal_meta m, effects x
+where t.name = $25 and t.class <> 'read_only' and t.version = $26::integer and not m.quarantined
+    and (m.recovered_at is null or $7::timestamptz > m.recovered_at)
+    and not exists (select from tombstones d where d.key_hash = $27)
+    and x.id = $28 and x.namespace = $2 and x.state in ('ABANDONED', 'REJECTED') and not x.contradicted
+on conflict (namespace, key) do nothing
+returning key_window_ms, attempt_timeout_ms
+`
+
+type BeginSuccessorParams struct {
+	ID               string
+	Namespace        string
+	Key              string
+	Ref              string
+	ClientTimeoutMs  int64
+	RootRun          string
+	RootRunStartedAt *time.Time
+	Turn             string
+	Run              string
+	Step             string
+	Operation        string
+	Subject          string
+	Amount           string
+	Currency         string
+	Labels           []byte
+	Args             []byte
+	Fingerprint      string
+	FingerprintRule  int16
+	Resume           []byte
+	Traceparent      string
+	ClaimID          string
+	LeaseToken       string
+	Worker           string
+	LeaseMs          int64
+	Tool             string
+	ToolVersion      int32
+	KeyHash          []byte
+	Supersedes       string
+}
+
+type BeginSuccessorRow struct {
+	KeyWindowMs      int64
+	AttemptTimeoutMs int64
+}
+
+// BeginEffect for an effect that supersedes one: that one must be closed.
+func (q *Queries) BeginSuccessor(ctx context.Context, db DBTX, arg BeginSuccessorParams) (BeginSuccessorRow, error) {
+	row := db.QueryRow(ctx, beginSuccessor,
+		arg.ID,
+		arg.Namespace,
+		arg.Key,
+		arg.Ref,
+		arg.ClientTimeoutMs,
+		arg.RootRun,
+		arg.RootRunStartedAt,
+		arg.Turn,
+		arg.Run,
+		arg.Step,
+		arg.Operation,
+		arg.Subject,
+		arg.Amount,
+		arg.Currency,
+		arg.Labels,
+		arg.Args,
+		arg.Fingerprint,
+		arg.FingerprintRule,
+		arg.Resume,
+		arg.Traceparent,
+		arg.ClaimID,
+		arg.LeaseToken,
+		arg.Worker,
+		arg.LeaseMs,
+		arg.Tool,
+		arg.ToolVersion,
+		arg.KeyHash,
+		arg.Supersedes,
+	)
+	var i BeginSuccessorRow
 	err := row.Scan(&i.KeyWindowMs, &i.AttemptTimeoutMs)
 	return i, err
 }
@@ -313,6 +530,56 @@ func (q *Queries) CommitEffect(ctx context.Context, db DBTX, arg CommitEffectPar
 	var version int64
 	err := row.Scan(&version)
 	return version, err
+}
+
+const commitEffects = `-- name: CommitEffects :many
+update effects e set state = 'COMMITTED', version = e.version + 1, result = v.result, provider_id = v.provider_id,
+    settled_by = 'worker', fenced_at = clock_timestamp(), state_at = clock_timestamp(), next_look_at = null, gave_up = false
+from (select unnest($1::uuid[]) as id, unnest($2::integer[]) as attempt, unnest($3::text[]) as lease_token,
+        unnest($4::bytea[]) as result, unnest($5::text[]) as provider_id) v
+where e.id = v.id and e.attempt = v.attempt and e.lease_token = v.lease_token and e.state = 'INTENT' and e.attempt = 1
+    and e.fenced_at is null and not e.probably_double
+returning e.id, e.version
+`
+
+type CommitEffectsParams struct {
+	Ids         []string
+	Attempts    []int32
+	LeaseTokens []string
+	Results     [][]byte
+	ProviderIds []string
+}
+
+type CommitEffectsRow struct {
+	ID      string
+	Version int64
+}
+
+// CommitEffect for several.
+func (q *Queries) CommitEffects(ctx context.Context, db DBTX, arg CommitEffectsParams) ([]CommitEffectsRow, error) {
+	rows, err := db.Query(ctx, commitEffects,
+		arg.Ids,
+		arg.Attempts,
+		arg.LeaseTokens,
+		arg.Results,
+		arg.ProviderIds,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CommitEffectsRow
+	for rows.Next() {
+		var i CommitEffectsRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const effectByID = `-- name: EffectByID :one
