@@ -11,6 +11,16 @@
 // Static SQL lives in queries/, compiled by sqlc into internal/sqlc; the
 // dynamic list is the one statement built by hand, in list.go. No statement
 // needs session state, so that a pooler in transaction mode may stand between.
+//
+// What it promises, by command (from the repository's root):
+//
+//	go test ./journal/postgres -run TestJ01    # workers killed at every boundary: nothing acknowledged is lost
+//	go test ./journal/journaltest/model        # made-up stories of everybody, beside a model
+//	go test ./journal/model                    # every interleaving of one effect
+//	go run ./cmd/landed bench journal          # begin and commit beside the same statements by hand
+//	go run ./cmd/landed bench list             # every read, in a journal of ten million effects
+//
+// SCALE.md says how far one journal goes.
 package postgres
 
 import (
