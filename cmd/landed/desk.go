@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -100,14 +102,28 @@ func (d *desk) routes() (*echo.Echo, error) {
 func (d *desk) evidenceHosts() []string {
 	hosts := []string{"landed.invalid"} // never empty: that would mean any host
 	for _, p := range d.cfg.Providers {
-		if p.RT == nil {
-			continue
-		}
-		if u, err := url.Parse(p.RT.URL); err == nil {
-			hosts = append(hosts, u.Hostname())
+		for _, page := range pagesOf(p) {
+			if u, err := url.Parse(page); err == nil && u.Hostname() != "" {
+				hosts = append(hosts, u.Hostname())
+			}
 		}
 	}
 	return hosts
+}
+
+// pagesOf are addresses on the hosts where people find a provider's objects.
+func pagesOf(p config.Provider) []string {
+	switch {
+	case p.RT != nil:
+		return []string{p.RT.URL}
+	case p.SQL != nil:
+		return []string{p.SQL.Link}
+	case p.Stripe != nil:
+		return []string{"https://dashboard.stripe.com"}
+	case p.Pack != nil:
+		return append(slices.Collect(maps.Values(p.Pack.Params)), p.Pack.BaseURL)
+	}
+	return nil
 }
 
 // tasks are the background rounds; each is a compare-and-set by itself.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 
 	"github.com/landedhq/landed/cmd/landed/config"
 	"github.com/landedhq/landed/handlers"
@@ -15,9 +16,14 @@ import (
 	"github.com/landedhq/landed/providers/alert"
 	"github.com/landedhq/landed/providers/alert/webhook"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/declared"
 	"github.com/landedhq/landed/providers/evidence/egress"
 	"github.com/landedhq/landed/providers/evidence/imap"
+	"github.com/landedhq/landed/providers/evidence/jmap"
+	"github.com/landedhq/landed/providers/evidence/packs"
 	"github.com/landedhq/landed/providers/evidence/rt"
+	"github.com/landedhq/landed/providers/evidence/sql"
+	"github.com/landedhq/landed/providers/evidence/stripe"
 )
 
 // openAdapters opens every configured provider. Nothing is called yet.
@@ -34,17 +40,67 @@ func openAdapters(cfg *config.Config) (map[string]evidence.Adapter, error) {
 }
 
 func openAdapter(p config.Provider) (evidence.Adapter, error) {
-	if m := p.IMAP; m != nil {
+	switch {
+	case p.IMAP != nil:
+		m := p.IMAP
 		return imap.Config{Address: m.Address, TLS: imap.TLSMode(m.TLS), Username: m.Username, Password: m.Password.Value,
 			Mailbox: m.Mailbox, SentAppended: m.SentAppended, Carrier: imap.Carrier{RefHeader: m.Header, Domain: m.Domain},
 			IndexLag: m.IndexLag.D(), ProcessingHorizon: m.Horizon.D()}.Open()
+	case p.JMAP != nil:
+		j := p.JMAP
+		return jmap.Config{SessionURL: j.SessionURL, APIHost: j.APIHost, Token: secret(j.Token), AccountID: j.AccountID, RefHeader: j.Header,
+			Domain: j.Domain, CopyKept: j.CopyKept, MaxPages: j.MaxPages, Timeout: j.Timeout.D(), IndexLag: j.IndexLag.D(),
+			ProcessingHorizon: j.Horizon.D(), AllowPrivate: j.AllowPrivate, TestMode: j.TestMode}.Open()
+	case p.SQL != nil:
+		q := p.SQL
+		return sql.Config{DSN: secret(q.DSN), Statement: q.Statement, Columns: sql.Columns(q.Columns), Dashed: q.Dashed, Pending: q.Pending,
+			NotEffective: q.NotEffective, Link: q.Link, Timeout: q.Timeout.D(), WriterWait: q.WriterWait.D(), ProcessingHorizon: q.Horizon.D(),
+			Retention: q.Retention.D(), AllowUnverified: q.AllowUnverified, TestMode: q.TestMode}.Open()
+	case p.Stripe != nil:
+		t := p.Stripe
+		return stripe.Config{Key: secret(t.Key), Mode: stripe.Mode(t.Mode), Object: stripe.Object(t.Object), MetadataKey: t.MetadataKey,
+			Account: t.Account, MaxPages: t.MaxPages, Timeout: t.Timeout.D(), IndexLag: t.IndexLag.D(), ProcessingHorizon: t.Horizon.D()}.Open()
+	case p.Pack != nil:
+		return openPack(p.Pack)
 	}
 	r := p.RT
 	return rt.Config{BaseURL: r.URL, Token: r.Token.Value, Queue: r.Queue, Field: r.Field, IndexLag: r.IndexLag.D(),
 		ProcessingHorizon: r.Horizon.D(), AllowPrivate: r.AllowPrivate, AllowPlainHTTP: r.AllowPlainHTTP}.Open()
 }
 
-// openSinks opens every configured alert sink.
+// secret is nil for one that is not named, so that the adapter says what it is for.
+func secret(s config.Secret) evidence.Secret {
+	if s == "" {
+		return nil
+	}
+	return s.Value
+}
+
+func openPack(p *config.Pack) (evidence.Adapter, error) {
+	d, err := packDefinition(p)
+	if err != nil {
+		return nil, err
+	}
+	secrets := map[string]evidence.Secret{}
+	for name, s := range p.Secrets {
+		secrets[name] = s.Value
+	}
+	return declared.Config{Definition: d, Params: p.Params, Secrets: secrets, BaseURL: p.BaseURL, Timeout: p.Timeout.D(), IndexLag: p.IndexLag.D(),
+		ProcessingHorizon: p.Horizon.D(), Retention: p.Retention.D(), AllowPrivate: p.AllowPrivate, AllowPlainHTTP: p.AllowPlainHTTP,
+		TestMode: p.TestMode}.Open()
+}
+
+func packDefinition(p *config.Pack) (*declared.Definition, error) {
+	if p.Name != "" {
+		return packs.Load(p.Name)
+	}
+	b, err := os.ReadFile(p.File)
+	if err != nil {
+		return nil, fmt.Errorf("reading the definition: %w", err)
+	}
+	return declared.Parse(p.File, b)
+}
+
 func openSinks(cfg *config.Config) ([]alert.Sink, error) {
 	var out []alert.Sink
 	for _, a := range cfg.Alerts {

@@ -61,38 +61,6 @@ type Login struct {
 	Absolute            Duration `yaml:"absolute"`
 }
 
-// Provider is one account at one provider: exactly one adapter.
-type Provider struct {
-	IMAP *IMAP `yaml:"imap"`
-	RT   *RT   `yaml:"rt"`
-}
-
-// IMAP is a Sent folder.
-type IMAP struct {
-	Address      string   `yaml:"address"` // host:port
-	TLS          string   `yaml:"tls"`     // implicit, starttls or none
-	Username     string   `yaml:"username"`
-	Password     Secret   `yaml:"password"`
-	Mailbox      string   `yaml:"mailbox"`       // "" = by special use
-	SentAppended bool     `yaml:"sent_appended"` // the sending path files its own copy
-	Domain       string   `yaml:"domain"`        // of the Message-IDs that workers write
-	Header       string   `yaml:"header"`
-	IndexLag     Duration `yaml:"index_lag"`
-	Horizon      Duration `yaml:"processing_horizon"`
-}
-
-// RT is a queue of a Request Tracker.
-type RT struct {
-	URL            string   `yaml:"url"`
-	Token          Secret   `yaml:"token"`
-	Queue          string   `yaml:"queue"`
-	Field          string   `yaml:"field"`
-	IndexLag       Duration `yaml:"index_lag"`
-	Horizon        Duration `yaml:"processing_horizon"`
-	AllowPrivate   bool     `yaml:"allow_private"`
-	AllowPlainHTTP bool     `yaml:"allow_plain_http"`
-}
-
 // Tool is journal.Tool in the file's words.
 type Tool struct {
 	Name           string   `yaml:"name"`
@@ -280,8 +248,8 @@ func (c *Config) check() error {
 		if err := journal.ValidateName("name", name); err != nil {
 			fail("providers: %s: %v", name, err)
 		}
-		if (p.IMAP == nil) == (p.RT == nil) {
-			fail("providers.%s: name exactly one adapter: imap or rt", name)
+		if err := p.check(); err != nil {
+			fail("providers.%s: %v", name, err)
 		}
 	}
 	for i, t := range c.Tools {
