@@ -61,7 +61,7 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 	if d.store, err = openStore(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	d.collector = evidence.NewCollector(d.store, d.adapters, log)
+	d.collector = evidence.NewCollector(d.store, d.adapters, cfg.Limits(), log)
 	d.decider = decide.New(d.store, d.collector, log)
 	if d.notifier, err = alert.New(alert.Config{Store: d.store, Sinks: d.sinks, External: cfg.ExternalURL, Logger: log}); err != nil {
 		d.store.Close()
@@ -129,13 +129,9 @@ func pagesOf(p config.Provider) []string {
 // tasks are the background rounds; each is a compare-and-set by itself.
 func (d *desk) tasks() []jobs.Task {
 	every := d.cfg.Every.D()
-	return []jobs.Task{
+	tasks := []jobs.Task{
 		{Name: "sweep", Every: every, Limit: time.Minute, Run: func(ctx context.Context) error {
 			_, err := d.store.Sweep(ctx, 200)
-			return err
-		}},
-		{Name: "look", Every: every, Limit: 3 * time.Minute, Run: func(ctx context.Context) error {
-			_, err := d.collector.Run(ctx, 20)
 			return err
 		}},
 		{Name: "alert", Every: every, Limit: 2 * time.Minute, Run: d.notifier.Run},
@@ -146,6 +142,13 @@ func (d *desk) tasks() []jobs.Task {
 		{Name: "guard", Every: time.Minute, Limit: time.Minute, Run: d.guard},
 		{Name: "tidy", Every: 10 * time.Minute, Limit: 5 * time.Minute, Run: d.tidy},
 	}
+	for _, provider := range d.collector.Providers() { // each by itself: a slow one holds up no other
+		tasks = append(tasks, jobs.Task{Name: "look at " + provider, Every: every, Limit: 3 * time.Minute, Run: func(ctx context.Context) error {
+			_, err := d.collector.Round(ctx, provider)
+			return err
+		}})
+	}
+	return tasks
 }
 
 // guard compares the database with the one that the journal ran on before, and

@@ -22,14 +22,20 @@ func (s *Store) Snapshot(ctx context.Context, id string) (journal.Snapshot, erro
 	return l.Snapshot, nil
 }
 
-// ClaimLooks hands out effects whose look is due, oldest first. A claim lasts
-// for claim; a look that is not followed by evidence then comes due again.
-func (s *Store) ClaimLooks(ctx context.Context, limit int, claim time.Duration) ([]string, error) {
-	ids, err := s.q.ClaimLooks(ctx, s.pool, sqlc.ClaimLooksParams{ClaimMs: ms(claim), MaxRows: int32(limit)})
+// ClaimLooks hands out effects whose look at the provider is due, oldest first.
+// A claim lasts for claim; a look that is not followed by evidence then comes
+// due again.
+func (s *Store) ClaimLooks(ctx context.Context, provider string, limit int, claim time.Duration) ([]string, error) {
+	ids, err := s.q.ClaimLooks(ctx, s.pool, sqlc.ClaimLooksParams{Provider: provider, ClaimMs: ms(claim), MaxRows: int32(limit)})
 	if err != nil {
 		return nil, mapError("claiming looks", err)
 	}
 	return ids, nil
+}
+
+// PostponeLook gives a claimed look back, to be due at until.
+func (s *Store) PostponeLook(ctx context.Context, id string, until time.Time) error {
+	return mapError("postponing a look", s.q.PostponeLook(ctx, s.pool, sqlc.PostponeLookParams{ID: id, Until: until}))
 }
 
 // Canary finds the newest effect of the provider that its worker committed

@@ -252,7 +252,10 @@ func hotReads(e journal.Effect) []read {
 		}},
 		{"case with siblings", 60, func(ctx context.Context, s *postgres.Store) error { _, err := s.Case(ctx, e.ID); return err }},
 		{"stuck effects and overdue orders", 60, func(ctx context.Context, s *postgres.Store) error { _, err := s.Sweep(ctx, 50); return err }},
-		{"due looks", 60, func(ctx context.Context, s *postgres.Store) error { _, err := s.ClaimLooks(ctx, 20, 0); return err }},
+		{"due looks", 60, func(ctx context.Context, s *postgres.Store) error {
+			_, err := s.ClaimLooks(ctx, "provider-1", 20, 0)
+			return err
+		}},
 		{"canary", 3, func(ctx context.Context, s *postgres.Store) error {
 			_, err := s.Canary(ctx, "provider-2", time.Now().Add(-30*24*time.Hour), time.Now().Add(-time.Hour))
 			return err

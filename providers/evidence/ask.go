@@ -69,7 +69,7 @@ func positive(ctx context.Context, s Session, q Question) (journal.Control, erro
 		return journal.Control{Detail: "no committed effect of this provider is known yet that could prove the search"}, nil
 	}
 	c := journal.Control{Ran: true, Ref: q.Canary.Ref}
-	ans, err := s.Find(ctx, Query{Ref: c.Ref, From: q.Canary.BegunAt.Add(-windowMargin), To: q.To})
+	ans, err := s.Find(ctx, Query{Ref: c.Ref, From: q.Canary.BegunAt.Add(-windowMargin), To: q.Canary.CommittedAt.Add(windowMargin)})
 	if err != nil {
 		return c, fmt.Errorf("positive control: %w", err)
 	}

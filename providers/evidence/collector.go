@@ -16,19 +16,28 @@ import (
 
 // Source is what the collector needs of the journal.
 type Source interface {
-	// ClaimLooks hands out effects whose look is due; a claim lasts for claim.
-	ClaimLooks(ctx context.Context, limit int, claim time.Duration) ([]string, error)
+	// ClaimLooks hands out effects whose look at the provider is due; a claim lasts
+	// for claim.
+	ClaimLooks(ctx context.Context, provider string, limit int, claim time.Duration) ([]string, error)
+	// PostponeLook gives a claimed look back, to be due at until.
+	PostponeLook(ctx context.Context, id string, until time.Time) error
 	Snapshot(ctx context.Context, id string) (journal.Snapshot, error)
 	// Canary finds a committed effect for the positive control, nil if none.
 	Canary(ctx context.Context, provider string, begunAfter, committedBefore time.Time) (*journal.Canary, error)
 	RecordEvidence(ctx context.Context, e journal.Evidence) (journal.Evidence, error)
+	ProviderState(ctx context.Context, provider string) (journal.ProviderState, error)
+	NoteProvider(ctx context.Context, n journal.ProviderNote) error
+	// ClaimLagProbe hands out a fresh commit whose lag is to be measured, nil if
+	// there is none.
+	ClaimLagProbe(ctx context.Context, provider string, fresh, every, claim time.Duration) (*journal.LagProbe, error)
+	PostponeLagProbe(ctx context.Context, p journal.LagProbe, wait time.Duration) error
+	EndLagProbe(ctx context.Context, p journal.LagProbe, lost bool) error
 }
 
 // Bounds of the collector's work.
 const (
 	lookTimeout   = 45 * time.Second
-	claimFor      = 90 * time.Second
-	perProvider   = 2 // looks at one provider at a time
+	scheduled     = "schedule" // who asks for a look that is due
 	canaryHorizon = 30 * 24 * time.Hour
 )
 
@@ -38,10 +47,9 @@ var ErrNoAdapter = errors.New("no evidence adapter is configured for this provid
 // Collector looks for what is due and for what a person asks. It may run in
 // any number of replicas: due looks are claimed by a compare-and-set.
 type Collector struct {
-	src      Source
-	adapters map[string]Adapter
-	slots    map[string]chan struct{}
-	log      *slog.Logger
+	src   Source
+	desks map[string]*desk
+	log   *slog.Logger
 
 	mu     sync.Mutex
 	asking map[string]*pending // looks under way here, by effect
@@ -53,44 +61,18 @@ type pending struct {
 	err  error
 }
 
-// NewCollector makes a collector for the configured providers, by name.
-func NewCollector(src Source, adapters map[string]Adapter, log *slog.Logger) *Collector {
-	c := &Collector{src: src, adapters: adapters, slots: map[string]chan struct{}{}, log: log, asking: map[string]*pending{}}
-	for name := range adapters {
-		c.slots[name] = make(chan struct{}, perProvider)
+// NewCollector makes a collector for the configured providers, by name. Limits
+// may lack any of them.
+func NewCollector(src Source, adapters map[string]Adapter, limits map[string]Limits, log *slog.Logger) *Collector {
+	c := &Collector{src: src, desks: map[string]*desk{}, log: log, asking: map[string]*pending{}}
+	for name, a := range adapters {
+		c.desks[name] = newDesk(a, limits[name])
 	}
 	return c
 }
 
 // CanLook reports whether a provider can be asked.
-func (c *Collector) CanLook(provider string) bool { _, ok := c.adapters[provider]; return ok }
-
-// Run does one round: it claims what is due and looks, providers side by side,
-// so that a slow one holds up no other. It returns how many looks it recorded.
-func (c *Collector) Run(ctx context.Context, limit int) (int, error) {
-	ids, err := c.src.ClaimLooks(ctx, limit, claimFor)
-	if err != nil {
-		return 0, err
-	}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for _, id := range ids {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if _, err := c.look(ctx, id, "schedule"); err != nil {
-				c.log.WarnContext(ctx, "look failed", "effect", id, "error", err)
-				return
-			}
-			mu.Lock()
-			done++
-			mu.Unlock()
-		}()
-	}
-	wg.Wait()
-	return done, nil
-}
+func (c *Collector) CanLook(provider string) bool { _, ok := c.desks[provider]; return ok }
 
 // LookNow looks at the provider for a person, now. Several at once for one
 // effect share one look. ErrNoAdapter says that nobody can be asked.
@@ -124,24 +106,30 @@ func (c *Collector) look(ctx context.Context, id, by string) (journal.Evidence, 
 		return journal.Evidence{}, err
 	}
 	name := s.Effect.Provider
-	adapter, ok := c.adapters[name]
+	d, ok := c.desks[name]
 	if !ok {
 		return journal.Evidence{}, fmt.Errorf("looking at provider %q: %w", name, ErrNoAdapter)
 	}
-	slot := c.slots[name]
-	select {
-	case slot <- struct{}{}:
-		defer func() { <-slot }()
-	case <-ctx.Done():
-		return journal.Evidence{}, ctx.Err()
+	leave, err := d.enter(ctx)
+	if err != nil {
+		return journal.Evidence{}, err
+	}
+	defer leave()
+	state, err := c.src.ProviderState(ctx, name)
+	if err != nil {
+		return journal.Evidence{}, err
+	}
+	if state.PausedUntil != nil && by == scheduled {
+		return journal.Evidence{}, c.src.PostponeLook(ctx, id, *state.PausedUntil)
 	}
 	if s, err = c.src.Snapshot(ctx, id); err != nil { // the wait may have been long
 		return journal.Evidence{}, err
 	}
 	begun := time.Now()
 	t := timing(&s)
-	sheet := adapter.Sheet()
-	f, window := c.ask(ctx, adapter, sheet, &s)
+	t.MeasuredP99 = state.Lag.P99
+	sheet := d.adapter.Sheet()
+	f, window := c.ask(ctx, d.adapter, sheet, &s, t, state)
 	e := assemble(name, sheet, f, Judge(f, sheet, t))
 	e.EffectID, e.RequestedBy = id, by
 	e.StartedAt, e.FinishedAt = t.StartedAt, t.StartedAt.Add(time.Since(begun))
@@ -151,17 +139,23 @@ func (c *Collector) look(ctx context.Context, id, by string) (journal.Evidence, 
 	if err != nil {
 		return e, fmt.Errorf("recording evidence of effect %s: %w", id, err)
 	}
+	c.note(ctx, name, f)
 	c.log.InfoContext(ctx, "looked", "effect", id, "provider", name, "verdict", e.Verdict, "reason", e.Reason)
 	return out, nil
 }
 
-func (c *Collector) ask(ctx context.Context, a Adapter, sheet Sheet, s *journal.Snapshot) (Facts, Question) {
-	q := Question{Ref: s.Effect.Ref, From: s.Effect.CreatedAt.Add(-windowMargin), To: s.Now.Add(windowMargin), Handles: s.Handles}
+func (c *Collector) ask(ctx context.Context, a Adapter, sheet Sheet, s *journal.Snapshot, t Timing, state journal.ProviderState) (Facts, Question) {
+	q := Question{Ref: s.Effect.Ref, From: s.Effect.CreatedAt.Add(-windowMargin), To: windowEnd(sheet, t), Handles: s.Handles}
+	if p := state.PausedUntil; p != nil {
+		return Facts{Err: &ProviderError{Kind: FaultRateLimited, RetryAfter: p.Sub(s.Now),
+			Detail: "The provider asked to be left alone until " + p.UTC().Format("15:04:05 MST") + ", so it was not asked"}}, q
+	}
 	horizon := canaryHorizon
 	if sheet.Retention > 0 {
 		horizon = min(horizon, sheet.Retention/2)
 	}
-	canary, err := c.src.Canary(ctx, s.Effect.Provider, s.Now.Add(-horizon), s.Now.Add(-sheet.IndexLag))
+	lag := max(sheet.IndexLag, 3*t.MeasuredP99)
+	canary, err := c.src.Canary(ctx, s.Effect.Provider, s.Now.Add(-horizon), s.Now.Add(-lag))
 	if err != nil {
 		return Facts{Err: err}, q
 	}
@@ -169,6 +163,17 @@ func (c *Collector) ask(ctx context.Context, a Adapter, sheet Sheet, s *journal.
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	return Ask(ctx, a, q), q
+}
+
+// windowEnd bounds the search: what a request of ours made was made before the
+// last of them could still land. A window that reached until now would grow with
+// the effect's age, until no provider shows all of it.
+func windowEnd(sheet Sheet, t Timing) time.Time {
+	end := t.StartedAt
+	if at := ConclusiveAt(sheet, t); !t.Live && at.Before(end) {
+		end = at
+	}
+	return end.Add(windowMargin)
 }
 
 func timing(s *journal.Snapshot) Timing {

@@ -146,9 +146,10 @@ func unseen(scopes []journal.Scope) string {
 	return ""
 }
 
-func orElse(s, other string) string {
-	if s != "" {
-		return s
+func orElse[T comparable](v, other T) T {
+	var zero T
+	if v != zero {
+		return v
 	}
 	return other
 }

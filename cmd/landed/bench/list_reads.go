@@ -83,7 +83,7 @@ func roundReads() []listRead {
 	return []listRead{
 		{"sweep, nothing stuck", 1, 5, func(ctx context.Context, j *listJournal, _ int) error { _, err := j.store.Sweep(ctx, 200); return err }},
 		{"due looks, none", 1, 5, func(ctx context.Context, j *listJournal, _ int) error {
-			_, err := j.store.ClaimLooks(ctx, 20, time.Minute)
+			_, err := j.store.ClaimLooks(ctx, "provider-1", 20, time.Minute)
 			return err
 		}},
 		{"alerts, all raised", 0, 0, func(ctx context.Context, j *listJournal, _ int) error { _, err := j.store.RaiseAlerts(ctx); return err }},

@@ -1,6 +1,11 @@
 package config
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/landedhq/landed/providers/evidence"
+)
 
 // Provider is one account at one provider: exactly one adapter.
 type Provider struct {
@@ -10,6 +15,20 @@ type Provider struct {
 	Stripe *Stripe `yaml:"stripe"`
 	JMAP   *JMAP   `yaml:"jmap"`
 	Pack   *Pack   `yaml:"pack"`
+	// Concurrency is how many looks one process does there at a time, 0 = 2;
+	// LooksPerMinute how many it begins, 0 = as many as there are. One look is
+	// several requests.
+	Concurrency    int `yaml:"concurrency"`
+	LooksPerMinute int `yaml:"looks_per_minute"`
+}
+
+// Limits are the providers' limits, by name.
+func (c *Config) Limits() map[string]evidence.Limits {
+	out := map[string]evidence.Limits{}
+	for name, p := range c.Providers {
+		out[name] = evidence.Limits{Concurrency: p.Concurrency, LooksPerMinute: p.LooksPerMinute}
+	}
+	return out
 }
 
 func (p Provider) check() error {
@@ -20,6 +39,10 @@ func (p Provider) check() error {
 		}
 	}
 	switch {
+	case p.Concurrency < 0 || p.Concurrency > 32:
+		return fmt.Errorf("concurrency is %d, allowed are 1 to 32", p.Concurrency)
+	case p.LooksPerMinute < 0:
+		return fmt.Errorf("looks_per_minute is %d: leave it out for no limit", p.LooksPerMinute)
 	case n != 1:
 		return errors.New("name exactly one adapter: imap, jmap, pack, rt, sql or stripe")
 	case p.Pack != nil && (p.Pack.Name == "") == (p.Pack.File == ""):

@@ -171,16 +171,19 @@ select effect_id from orders where ended = '' and attempt = 0 and expires_at <= 
 order by expires_at limit @max_rows;
 
 -- name: ClaimLooks :many
--- The collector's work: due looks, oldest first, each claimed by moving its
--- time; a claim that is not followed by evidence comes due again.
+-- The collector's work at one provider: due looks, oldest first, each claimed by
+-- moving its time; a claim that is not followed by evidence comes due again.
 update effects set next_look_at = clock_timestamp() + sqlc.arg(claim_ms)::bigint * interval '1 ms'
 -- Plan: effects_look up to the clock, then the primary key.
-where id = any (array(select e.id from effects e where e.next_look_at <= (select clock_timestamp())
+where id = any (array(select e.id from effects e where e.provider = @provider and e.next_look_at <= (select clock_timestamp())
     order by e.next_look_at limit @max_rows for update skip locked))
 returning id;
 
 -- name: ScheduleLook :execrows
 update effects set next_look_at = clock_timestamp() where id = @id and (next_look_at is null or next_look_at > clock_timestamp());
+
+-- name: PostponeLook :exec
+update effects set next_look_at = sqlc.arg(until)::timestamptz where id = @id and next_look_at is not null;
 
 -- name: Canary :one
 -- A recently committed effect of the provider: the positive control. Settled by

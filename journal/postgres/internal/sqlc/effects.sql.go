@@ -468,21 +468,22 @@ func (q *Queries) Canary(ctx context.Context, db DBTX, arg CanaryParams) (Canary
 
 const claimLooks = `-- name: ClaimLooks :many
 update effects set next_look_at = clock_timestamp() + $1::bigint * interval '1 ms'
-where id = any (array(select e.id from effects e where e.next_look_at <= (select clock_timestamp())
-    order by e.next_look_at limit $2 for update skip locked))
+where id = any (array(select e.id from effects e where e.provider = $2 and e.next_look_at <= (select clock_timestamp())
+    order by e.next_look_at limit $3 for update skip locked))
 returning id
 `
 
 type ClaimLooksParams struct {
-	ClaimMs int64
-	MaxRows int32
+	ClaimMs  int64
+	Provider string
+	MaxRows  int32
 }
 
-// The collector's work: due looks, oldest first, each claimed by moving its
-// time; a claim that is not followed by evidence comes due again.
+// The collector's work at one provider: due looks, oldest first, each claimed by
+// moving its time; a claim that is not followed by evidence comes due again.
 // Plan: effects_look up to the clock, then the primary key.
 func (q *Queries) ClaimLooks(ctx context.Context, db DBTX, arg ClaimLooksParams) ([]string, error) {
-	rows, err := db.Query(ctx, claimLooks, arg.ClaimMs, arg.MaxRows)
+	rows, err := db.Query(ctx, claimLooks, arg.ClaimMs, arg.Provider, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -1063,6 +1064,20 @@ func (q *Queries) OverdueOrders(ctx context.Context, db DBTX, maxRows int32) ([]
 		return nil, err
 	}
 	return items, nil
+}
+
+const postponeLook = `-- name: PostponeLook :exec
+update effects set next_look_at = $1::timestamptz where id = $2 and next_look_at is not null
+`
+
+type PostponeLookParams struct {
+	Until time.Time
+	ID    string
+}
+
+func (q *Queries) PostponeLook(ctx context.Context, db DBTX, arg PostponeLookParams) error {
+	_, err := db.Exec(ctx, postponeLook, arg.Until, arg.ID)
+	return err
 }
 
 const purgeBeside = `-- name: PurgeBeside :exec

@@ -224,6 +224,25 @@ type JournalMetum struct {
 	ClockSuspectUntil *time.Time
 }
 
+type LagProbe struct {
+	Provider    string
+	EffectID    string
+	Ref         string
+	BegunAt     time.Time
+	CommittedAt time.Time
+	NextAt      time.Time
+	Tries       int32
+}
+
+type LagSample struct {
+	ID          int64
+	Provider    string
+	EffectID    string
+	CommittedAt time.Time
+	LagMs       int64
+	Lost        bool
+}
+
 type Order struct {
 	ID         string
 	EffectID   string
@@ -235,6 +254,17 @@ type Order struct {
 	ExpiresAt  time.Time
 	Attempt    int32
 	Ended      string
+}
+
+type ProviderState struct {
+	Provider    string
+	LastOkAt    *time.Time
+	LastFaultAt *time.Time
+	LastFault   string
+	PausedUntil *time.Time
+	ControlAt   *time.Time
+	ControlOk   bool
+	ControlWhy  string
 }
 
 type Session struct {
