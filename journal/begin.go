@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -260,10 +261,19 @@ func (s *Snapshot) knownToOrder(hit Look) bool {
 	return s.underOrder() && s.Order != nil && hit.Seq <= s.Order.KnownUpTo
 }
 
-// settlesByPolicy: for journal_deduped the class is the policy.
+// settlesByPolicy: for journal_deduped the class is the policy, for others the
+// policy names the tool. Never what was contradicted or is probably double.
 func (s *Snapshot) settlesByPolicy() bool {
-	return s.Effect.Class == ClassJournalDeduped && s.Effect.State == StateIntent &&
-		!s.ClockSuspect && !s.Effect.ProbablyDouble
+	if s.ClockSuspect || s.Effect.ProbablyDouble || s.Effect.Contradicted {
+		return false
+	}
+	switch s.Effect.State {
+	case StateIntent:
+		return s.Effect.Class == ClassJournalDeduped || s.Policy.SettleFound[s.Effect.Tool]
+	case StateParked:
+		return s.Policy.SettleFound[s.Effect.Tool]
+	}
+	return false
 }
 
 func (s *Snapshot) settleByPolicy(c *Change, actor string) (Change, BeginAnswer, bool) {
@@ -271,7 +281,8 @@ func (s *Snapshot) settleByPolicy(c *Change, actor string) (Change, BeginAnswer,
 	if s.anotherUnknown() {
 		c.lookNow(s)
 	}
-	c.resolve(s, ResolvedByPolicy, "policy", "")
+	hit, _ := s.Hit()
+	c.resolve(s, ResolvedByPolicy, "policy", fmt.Sprintf("Policy %s settles what is found; evidence %s shows it.", s.Policy.Version, hit.ID))
 	c.event(s, EventSettled, 0, actor, map[string]string{"by": "policy"})
 	a := s.answer(DirectiveReturn)
 	a.State, a.SettledBy = StateCommitted, "policy"

@@ -158,6 +158,10 @@ type Policy struct {
 	// AlertInterval: a group (tool and provider) that got an alert is left alone
 	// for so long; what comes up meanwhile goes into the next one.
 	AlertInterval time.Duration
+	// SettleFound names the tools whose effects a FOUND settles as landed without a
+	// person. For journal_deduped the class settles a stuck INTENT anyway; a PARKED
+	// effect settles so only if its tool is named here.
+	SettleFound map[string]bool
 	// BackoffBase and BackoffCap shape the wait that fail answers with.
 	BackoffBase, BackoffCap time.Duration
 }

@@ -20,6 +20,9 @@ func (s *Snapshot) Evidence(e Evidence) Change {
 		c.Requires = GuardLeaseOver
 	}
 	after.evidenceMoves(c, l)
+	if c.Effect.SettledBy == "policy" && s.Effect.State != StateCommitted && len(e.Matches) == 1 {
+		c.Effect.ProviderID = e.Matches[0].ID
+	}
 	c.Effect.NextLookAt = e.LookAgainAt // the look was just done: parking asks for no other
 	if c.Effect.State == StateCommitted && s.Effect.State != StateCommitted && e.LookAgainAt.IsZero() && after.anotherUnknown() {
 		c.Effect.NextLookAt = s.Now.Add(lookAfterSettling) // what was found may be one of two
@@ -34,6 +37,10 @@ func (s *Snapshot) evidenceMoves(c *Change, l Look) {
 	switch s.Effect.State {
 	case StateIntent:
 		s.evidenceOnIntent(c, l)
+	case StateParked:
+		if l.Verdict == Found && s.settlesByPolicy() {
+			s.settleByPolicy(c, "collector")
+		}
 	case StateReissue:
 		if l.Verdict.Hit() {
 			c.endOrder(s, "void")

@@ -44,7 +44,7 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*post
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	return postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.Policy.Journal(), Logger: log, MaxConns: 20,
+	return postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.JournalPolicy(), Logger: log, MaxConns: 20,
 		CanLook: func(provider string) bool { _, ok := cfg.Providers[provider]; return ok }})
 }
 

@@ -70,6 +70,19 @@ type Tool struct {
 	ClientTimeout  Duration `yaml:"client_timeout"`
 	IdentityFields []string `yaml:"identity_fields"`
 	DisplayFields  []string `yaml:"display_fields"`
+	// SettleFound settles an effect as landed once the provider shows exactly one
+	// object with its reference, without a person. It never orders a repeat.
+	SettleFound bool `yaml:"settle_found"`
+}
+
+// JournalPolicy is the policy with what the tools add to it.
+func (c *Config) JournalPolicy() journal.Policy {
+	p := c.Policy.Journal()
+	p.SettleFound = map[string]bool{}
+	for _, t := range c.Tools {
+		p.SettleFound[t.Name] = t.SettleFound
+	}
+	return p
 }
 
 // Journal returns the tool as the journal knows it.

@@ -44,7 +44,7 @@ func (s *story) run(ctx context.Context, l net.Listener, dsn string) error {
 	if err := s.o.Migrate(ctx, cfg, quiet(s.o.Log)); err != nil {
 		return err
 	}
-	if s.store, err = postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.Policy.Journal(), MaxConns: 4}); err != nil {
+	if s.store, err = postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.JournalPolicy(), MaxConns: 4}); err != nil {
 		return err
 	}
 	defer s.store.Close()
