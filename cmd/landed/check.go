@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/landedhq/landed/cmd/landed/config"
@@ -21,7 +22,7 @@ type checkCmd struct {
 }
 
 // Run validates the configuration and tries what it names, one line each. A
-// provider is asked for a reference that nobody has.
+// provider is asked for a reference that nobody has, with both controls.
 func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 	cfg, err := config.Load(c.Config)
 	if err != nil {
@@ -49,8 +50,14 @@ func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 	}
 	try("database", d.store.Ping)
 	try("login "+cfg.Login.Issuer, d.login.Check)
-	for name, a := range d.adapters {
-		try("provider "+name, func(ctx context.Context) error { return tryAdapter(ctx, a) })
+	for _, name := range slices.Sorted(slices.Values(d.collector.Providers())) {
+		try("provider "+name, func(ctx context.Context) error {
+			what, err := d.tryProvider(ctx, name)
+			if err == nil {
+				fmt.Fprintf(io.out, "      provider %s: %s\n", name, what)
+			}
+			return err
+		})
 	}
 	if len(failed) > 0 {
 		return errors.New("the check failed")
@@ -84,23 +91,28 @@ func alive(ctx context.Context, listen string) error {
 	return nil
 }
 
-func tryAdapter(ctx context.Context, a evidence.Adapter) error {
-	s, err := a.Session(ctx)
+// trySince is how far back a provider is asked for a reference that nobody has.
+const trySince = time.Hour
+
+// tryProvider asks for a reference that nobody has and says what an empty
+// answer of this provider is worth. Doubt is no failure: a provider without a
+// committed effect has nothing yet that could prove its search.
+func (d *desk) tryProvider(ctx context.Context, name string) (string, error) {
+	sheet, _ := d.collector.Sheet(name)
+	f, _, err := d.collector.Try(ctx, name, journal.RandomRef(), trySince)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer func() { _ = s.Close() }()
-	ans, err := s.Find(ctx, evidence.Query{Ref: journal.RandomRef(), From: time.Now().Add(-time.Hour), To: time.Now()})
-	if err != nil {
-		return err
-	}
-	if n := len(ans.Matches) + ans.Unrelated; n > 0 {
-		return fmt.Errorf("a reference that nobody has brought %d rows: the filter is not honoured", n)
-	}
-	for _, sc := range ans.Scopes {
-		if !sc.Seen {
-			return fmt.Errorf("%s can't be seen: %s", sc.Name, sc.Detail)
+	believed, reason, why := evidence.Trust(f, sheet)
+	switch {
+	case believed:
+		state, err := d.store.ProviderState(ctx, name)
+		if err != nil {
+			return "", err
 		}
+		return fmt.Sprintf("an empty answer is believed, %s after the last request could land", evidence.InForce(sheet, state.Lag)), nil
+	case f.Err == nil && (f.Negative.Passed && !f.Positive.Ran && reason == journal.CannotControl || !sheet.Conclusive || sheet.Class == evidence.L6):
+		return "an empty answer proves nothing: " + why, nil
 	}
-	return nil
+	return "", errors.New(why)
 }

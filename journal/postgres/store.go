@@ -151,6 +151,9 @@ func mapError(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "42703") {
+		return fmt.Errorf("%s: the database's schema is older than this program (%s): run landed migrate", doing, pg.Message)
+	}
 	if errors.As(err, &pg) && !unavailable(pg.Code) {
 		return fmt.Errorf("%s: the database refused: %s (%s)", doing, pg.Message, pg.Code)
 	}

@@ -154,8 +154,7 @@ func (c *Collector) ask(ctx context.Context, a Adapter, sheet Sheet, s *journal.
 	if sheet.Retention > 0 {
 		horizon = min(horizon, sheet.Retention/2)
 	}
-	lag := max(sheet.IndexLag, 3*t.MeasuredP99)
-	canary, err := c.src.Canary(ctx, s.Effect.Provider, s.Now.Add(-horizon), s.Now.Add(-lag))
+	canary, err := c.src.Canary(ctx, s.Effect.Provider, s.Now.Add(-horizon), s.Now.Add(-InForce(sheet, state.Lag)))
 	if err != nil {
 		return Facts{Err: err}, q
 	}
