@@ -125,15 +125,34 @@ func (c *Collector) look(ctx context.Context, id, by string) (journal.Evidence, 
 	if s, err = c.src.Snapshot(ctx, id); err != nil { // the wait may have been long
 		return journal.Evidence{}, err
 	}
-	begun := time.Now()
-	t := timing(&s)
-	t.MeasuredP99 = state.Lag.P99
-	sheet := d.adapter.Sheet()
-	f, window := c.ask(ctx, d.adapter, sheet, &s, t, state)
-	e := assemble(name, sheet, f, Judge(f, sheet, t))
+	l := newLook(&s, d.adapter.Sheet(), state)
+	return c.judge(ctx, l, c.ask(ctx, d.adapter, l), by)
+}
+
+// aLook is one look: what it stands on and what it asks.
+type aLook struct {
+	s     *journal.Snapshot
+	sheet Sheet
+	state journal.ProviderState
+	t     Timing
+	q     Question
+	begun time.Time
+}
+
+func newLook(s *journal.Snapshot, sheet Sheet, state journal.ProviderState) *aLook {
+	l := &aLook{s: s, sheet: sheet, state: state, t: timing(s), begun: time.Now()}
+	l.t.MeasuredP99 = state.Lag.P99
+	l.q = Question{Ref: s.Effect.Ref, From: s.Effect.CreatedAt.Add(-windowMargin), To: windowEnd(sheet, l.t), Handles: s.Handles}
+	return l
+}
+
+// judge records what the facts mean.
+func (c *Collector) judge(ctx context.Context, l *aLook, f Facts, by string) (journal.Evidence, error) {
+	name, id := l.s.Effect.Provider, l.s.Effect.ID
+	e := assemble(name, l.sheet, f, Judge(f, l.sheet, l.t))
 	e.EffectID, e.RequestedBy = id, by
-	e.StartedAt, e.FinishedAt = t.StartedAt, t.StartedAt.Add(time.Since(begun))
-	e.WindowFrom, e.WindowTo = window.From, window.To
+	e.StartedAt, e.FinishedAt = l.t.StartedAt, l.t.StartedAt.Add(time.Since(l.begun))
+	e.WindowFrom, e.WindowTo = l.q.From, l.q.To
 	e.Digest = digest(e)
 	out, err := c.src.RecordEvidence(context.WithoutCancel(ctx), e)
 	if err != nil {
@@ -144,24 +163,23 @@ func (c *Collector) look(ctx context.Context, id, by string) (journal.Evidence, 
 	return out, nil
 }
 
-func (c *Collector) ask(ctx context.Context, a Adapter, sheet Sheet, s *journal.Snapshot, t Timing, state journal.ProviderState) (Facts, Question) {
-	q := Question{Ref: s.Effect.Ref, From: s.Effect.CreatedAt.Add(-windowMargin), To: windowEnd(sheet, t), Handles: s.Handles}
-	if p := state.PausedUntil; p != nil {
-		return Facts{Err: &ProviderError{Kind: FaultRateLimited, RetryAfter: p.Sub(s.Now),
-			Detail: "The provider asked to be left alone until " + p.UTC().Format("15:04:05 MST") + ", so it was not asked"}}, q
+func (c *Collector) ask(ctx context.Context, a Adapter, l *aLook) Facts {
+	if p := l.state.PausedUntil; p != nil {
+		return Facts{Err: &ProviderError{Kind: FaultRateLimited, RetryAfter: p.Sub(l.s.Now),
+			Detail: "The provider asked to be left alone until " + p.UTC().Format("15:04:05 MST") + ", so it was not asked"}}
 	}
 	horizon := canaryHorizon
-	if sheet.Retention > 0 {
-		horizon = min(horizon, sheet.Retention/2)
+	if l.sheet.Retention > 0 {
+		horizon = min(horizon, l.sheet.Retention/2)
 	}
-	canary, err := c.src.Canary(ctx, s.Effect.Provider, s.Now.Add(-horizon), s.Now.Add(-InForce(sheet, state.Lag)))
+	canary, err := c.src.Canary(ctx, l.s.Effect.Provider, l.s.Now.Add(-horizon), l.s.Now.Add(-InForce(l.sheet, l.state.Lag)))
 	if err != nil {
-		return Facts{Err: err}, q
+		return Facts{Err: err}
 	}
-	q.Canary = canary
+	l.q.Canary = canary
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	return Ask(ctx, a, q), q
+	return Ask(ctx, a, l.q)
 }
 
 // windowEnd bounds the search: what a request of ours made was made before the

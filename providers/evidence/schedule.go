@@ -112,11 +112,19 @@ func (c *Collector) Round(ctx context.Context, provider string) (int, error) {
 		if err != nil || state.PausedUntil != nil || state.Due == 0 {
 			return done, err
 		}
-		ids, err := c.src.ClaimLooks(ctx, provider, d.claimable(), claimFor)
+		n := d.claimable()
+		if d.adapter.Sheet().Class == L5 {
+			n = togetherLimit
+		}
+		ids, err := c.src.ClaimLooks(ctx, provider, n, claimFor)
 		if err != nil || len(ids) == 0 {
 			return done, err
 		}
-		done += c.lookAt(ctx, ids)
+		if d.adapter.Sheet().Class == L5 {
+			done += c.lookTogether(ctx, d, state, ids)
+		} else {
+			done += c.lookAt(ctx, ids)
+		}
 		if ctx.Err() != nil {
 			return done, nil // the next round goes on
 		}
@@ -197,7 +205,9 @@ func (c *Collector) Try(ctx context.Context, provider, ref string, since time.Du
 	}
 	now := time.Now()
 	s := journal.Snapshot{Now: now, Effect: journal.Effect{Ref: ref, Provider: provider, CreatedAt: now.Add(-since)}}
-	f, q := c.ask(ctx, d.adapter, d.adapter.Sheet(), &s, Timing{StartedAt: now, MeasuredP99: state.Lag.P99, Live: true}, state)
+	l := newLook(&s, d.adapter.Sheet(), state)
+	l.q.To = now.Add(windowMargin)
+	f := c.ask(ctx, d.adapter, l)
 	c.note(ctx, provider, f)
-	return f, q, nil
+	return f, l.q, nil
 }

@@ -155,6 +155,12 @@ func (rt *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	shared := shareOf(req.Context())
+	if shared != nil && req.Method == http.MethodGet {
+		if resp, ok := shared.known(req); ok {
+			return resp, nil
+		}
+	}
 	out := req.Clone(req.Context())
 	out.Header.Set("Accept-Encoding", "identity")
 	resp, err := t.RoundTrip(out)
@@ -170,6 +176,9 @@ func (rt *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("%w: %d bytes announced, %d allowed", ErrTooLarge, resp.ContentLength, rt.maxBody)
 	}
 	resp.Body = &cappedBody{ReadCloser: resp.Body, left: rt.maxBody}
+	if shared != nil && req.Method == http.MethodGet {
+		shared.keep(req, resp)
+	}
 	return resp, nil
 }
 

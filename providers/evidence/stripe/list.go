@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/evidence/egress"
 )
 
 const (
@@ -119,9 +120,10 @@ func (l *look) events(ctx context.Context) error {
 }
 
 // search asks Stripe's search index, which lags: what it brings is read again,
-// what it does not bring proves nothing, and neither does its refusal.
+// what it does not bring proves nothing, and neither does its refusal. Where many
+// references are looked for in the same lists, it would be a request for each.
 func (l *look) search(ctx context.Context) error {
-	if !l.s.a.kind.search {
+	if !l.s.a.kind.search || egress.Sharing(ctx) {
 		return nil
 	}
 	query := url.Values{"limit": {strconv.Itoa(perPage)}, "query": {fmt.Sprintf("metadata['%s']:'%s'", l.s.a.cfg.MetadataKey, l.q.Ref)}}
