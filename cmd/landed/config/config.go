@@ -216,8 +216,8 @@ func Load(path string) (*Config, error) {
 // Parse reads a configuration strictly and fills the defaults.
 func Parse(b []byte) (*Config, error) {
 	var c Config
-	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s", strings.TrimSpace(yaml.FormatError(err, false, true)))
+	if err := decode(b, &c); err != nil {
+		return nil, err
 	}
 	if c.Listen == "" {
 		c.Listen = "127.0.0.1:8080"
@@ -229,6 +229,20 @@ func Parse(b []byte) (*Config, error) {
 		c.Login.GroupsClaim = "groups"
 	}
 	return &c, c.check()
+}
+
+// decode reads strict YAML. The library panics on some input, e.g. a tag without
+// a value where a list is expected.
+func decode(b []byte, into *Config) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("this is no YAML that can be read: look for a tag (!) or an anchor (&) that stands alone")
+		}
+	}()
+	if err := yaml.UnmarshalWithOptions(b, into, yaml.Strict()); err != nil {
+		return fmt.Errorf("%s", strings.TrimSpace(yaml.FormatError(err, false, true)))
+	}
+	return nil
 }
 
 func (c *Config) check() error {

@@ -78,3 +78,17 @@ func TestSecret(t *testing.T) {
 		t.Error("an empty variable must be an error")
 	}
 }
+
+// FuzzParse: whatever the file holds, the answer is a configuration or an error.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte("providers: {x: {pack: {params: {a: [}}}}"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("policy: {evidence_max_age: 99999999999h}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := Parse(b)
+		if (c == nil) == (err == nil) && err == nil {
+			t.Error("neither a configuration nor an error")
+		}
+	})
+}

@@ -46,16 +46,21 @@ func (d *Definition) SHA256() string { return d.sha256 }
 
 // Parse reads a definition strictly and compiles it. name is how messages call
 // the file. Errors are *DefinitionError, joined: every problem with its line.
-func Parse(name string, b []byte) (*Definition, error) {
+func Parse(name string, b []byte) (d *Definition, err error) {
 	if len(b) > maxFileBytes {
 		return nil, &DefinitionError{File: name, Problem: "a definition has at most 64 KiB"}
 	}
+	defer func() {
+		if p := recover(); p != nil { // the YAML library's, on a tag without a value where a list is expected
+			d, err = nil, &DefinitionError{File: name, Problem: "is no YAML that can be read: look for a tag (!) or an anchor (&) that stands alone"}
+		}
+	}()
 	src, err := newSource(name, b)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(b)
-	d := &Definition{sha256: hex.EncodeToString(sum[:])}
+	d = &Definition{sha256: hex.EncodeToString(sum[:])}
 	if err := yaml.UnmarshalWithOptions(b, &d.file, yaml.Strict()); err != nil {
 		return nil, yamlError(name, err)
 	}

@@ -118,3 +118,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestParse_ATagWithoutAValue(t *testing.T) {
+	t.Parallel()
+	_, err := declared.Parse("x.yaml", []byte("adapter: x\nwriter:\n  setup: !0000000000000\n0000: 0\n"))
+	if err == nil {
+		t.Fatal("it was taken")
+	}
+	t.Log(err)
+}
