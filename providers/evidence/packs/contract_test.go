@@ -2,6 +2,7 @@ package packs_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func contracts() map[string]contract {
 			map[string]journal.MatchState{"New": eff, "rejected": not}, 0, map[string]string{"issue.custom_fields[] (an object with id 9)": "REF"}, "project"},
 		"github.issue": {packstest.GitHub(), evidence.L5, []string{"GET /repos/acme/desk/issues?creator=desk-bot&direction=asc&per_page=100&since=TIME&sort=created&state=all"},
 			map[string]journal.MatchState{"": eff}, 250, map[string]string{"body, on a line of its own at the end": "<!-- landed:REF -->"}, "author"},
-		"gitlab.issue": {packstest.GitLab(), evidence.L2, []string{"GET /api/v4/projects/acme%2Fdesk/issues?in=description&order_by=created_at&per_page=100&scope=all&search=REF&sort=asc&state=all"},
+		"gitlab.issue": {packstest.GitLab(), evidence.L5, []string{"GET /api/v4/projects/acme%2Fdesk/issues?author_username=desk-bot&created_after=TIME&order_by=created_at&per_page=100&scope=all&sort=asc&state=all"},
 			map[string]journal.MatchState{"": eff}, 250, map[string]string{"description, on a line of its own at the end": "<!-- landed:REF -->"}, "author"},
 		"pagerduty.incident": {packstest.PagerDuty(), evidence.L2, []string{"GET /incidents?date_range=all&incident_key=REF&limit=100&offset=0&sort_by=created_at%3Aasc&statuses%5B%5D=triggered&statuses%5B%5D=acknowledged&statuses%5B%5D=resolved"},
 			map[string]journal.MatchState{"resolved": eff}, 250, map[string]string{"incident.incident_key": "REF"}, "service"},
@@ -65,10 +66,22 @@ func contracts() map[string]contract {
 			map[string]journal.MatchState{"delivered": eff, "sent": eff, "queued": eff, "undelivered": not, "failed": not, "canceled": not, "scheduled": pend}, 500, map[string]string{"Body, at the end after a space": "ref:REF"}, ""},
 		"github.comment": {packstest.GitHubComment(), evidence.L5, []string{"GET /repos/acme/desk/issues/comments?direction=asc&per_page=100&since=TIME&sort=created"},
 			map[string]journal.MatchState{"": eff}, 250, map[string]string{"body, on a line of its own at the end": "<!-- landed:REF -->"}, "author"},
-		"google.calendar_event": {packstest.GoogleCalendar(), evidence.L2, []string{"GET /calendar/v3/calendars/desk@example.com/events?maxResults=250&privateExtendedProperty=landed_ref%3DREF&showDeleted=true"},
-			map[string]journal.MatchState{"confirmed": eff, "tentative": eff, "cancelled": not}, 250, map[string]string{"id": "REF", "extendedProperties.private.landed_ref": "REF"}, ""},
+		"google.calendar_event": {packstest.GoogleCalendar(), evidence.L2, []string{
+			"GET /calendar/v3/calendars/desk@example.com/events?maxResults=250&privateExtendedProperty=landed_ref%3DREF&showDeleted=true",
+			"GET /calendar/v3/calendars/desk@example.com/events/REF"},
+			map[string]journal.MatchState{"confirmed": eff, "tentative": eff, "cancelled": not, "deleted": not}, 250, map[string]string{"id": "REF", "extendedProperties.private.landed_ref": "REF"}, ""},
 		"adyen.transfer": {packstest.AdyenTransfer(), evidence.L2, []string{"GET /btl/v4/transfers?balancePlatform=Acme&createdSince=TIME&createdUntil=TIME&limit=100&reference=REF&sortOrder=asc"},
 			map[string]journal.MatchState{"booked": eff, "received": pend, "authorised": pend, "refused": not, "returned": not, "unheardOf": pend}, 250, map[string]string{"reference": "REF", "Idempotency-Key": "KEY"}, "amount"},
+		"braintree.transaction": {packstest.Braintree(), evidence.L3, []string{"POST /graphql"},
+			map[string]journal.MatchState{"SETTLED": eff, "SUBMITTED_FOR_SETTLEMENT": eff, "AUTHORIZED": pend, "PROCESSOR_DECLINED": not, "VOIDED": not, "UNHEARD_OF": pend}, 120, map[string]string{"input.transaction.orderId": "REF"}, "amount"},
+		"salesforce.record": {packstest.Salesforce(), evidence.L2, []string{"POST /services/oauth2/token",
+			"GET /services/data/v65.0/queryAll?q=SELECT+Id%2C+IsDeleted%2C+CreatedDate%2C+Landed_Ref__c+FROM+Case+WHERE+Landed_Ref__c+%3D+%27REF%27"},
+			map[string]journal.MatchState{"": eff, "deleted": not}, 250, map[string]string{"Landed_Ref__c": "REF"}, ""},
+		"hubspot.ticket": {packstest.HubSpot(), evidence.L3, []string{"POST /crm/v3/objects/tickets/search",
+			"GET /crm/v3/objects/tickets/REF?archived=true&idProperty=landed_ref&properties=landed_ref%2Csubject"},
+			map[string]journal.MatchState{"1": eff, "9": not, "archived": not}, 250, map[string]string{"properties.landed_ref": "REF"}, ""},
+		"intercom.contact": {packstest.Intercom(), evidence.L3, []string{"POST /contacts/search"},
+			map[string]journal.MatchState{"": eff}, 120, map[string]string{"external_id": "REF"}, ""},
 		"slack.message": {packstest.Slack(), evidence.L5, []string{"GET /api/conversations.history?channel=C0123456789&include_all_metadata=true&inclusive=true&latest=UNIX&limit=200&oldest=UNIX"},
 			map[string]journal.MatchState{"": eff}, 500, map[string]string{"metadata.event_payload.landed_ref": "REF"}, "author"},
 	}
@@ -196,6 +209,34 @@ func checkWriter(t *testing.T, c contract) {
 	}
 }
 
+// An account that does not see the details of private events can't tell that
+// one of them is not there.
+func TestGoogleCalendarRoles(t *testing.T) {
+	t.Parallel()
+	f := packstest.New(t, packstest.GoogleCalendar())
+	f.Put(journal.RandomRef(), "", time.Now())
+	if a, err := f.Find(t, journal.RandomRef()); !cleanEmpty(a, err) {
+		t.Errorf("an owner: %+v, %v", a, err)
+	}
+	f.Put(journal.RandomRef(), "reader", time.Now())
+	if a, err := f.Find(t, journal.RandomRef()); err != nil || cleanEmpty(a, err) {
+		t.Errorf("a reader: %+v, %v", a, err)
+	}
+}
+
+// Where a vendor's documents do not say how the reference is found, an empty
+// answer proves nothing.
+func TestUnconfirmedPacksProveNothing(t *testing.T) {
+	t.Parallel()
+	unconfirmed := []string{"freshdesk.ticket", "mailgun.message", "hubspot.ticket"}
+	for name, c := range contracts() {
+		sheet := packstest.New(t, c.dialect).Adapter(t).Sheet()
+		if want := !slices.Contains(unconfirmed, name); sheet.Conclusive != want {
+			t.Errorf("%s: conclusive %v, want %v", name, sheet.Conclusive, want)
+		}
+	}
+}
+
 // Parameters can't break out of the place that they stand in.
 func TestT04_ParametersAreEncoded(t *testing.T) {
 	t.Parallel()
@@ -213,6 +254,9 @@ func TestT04_ParametersAreEncoded(t *testing.T) {
 		{"mailgun.message", "domain", `x","values":[`, false},
 		{"slack.message", "channel", "C0123&token=x", false},
 		{"redmine.issue", "field", "9&x=1", false},
+		{"salesforce.record", "object", "Case WHERE Id != null OR x", false},
+		{"salesforce.record", "field", "Id = null OR Landed_Ref__c", false},
+		{"hubspot.ticket", "property", `x","operator":"NEQ`, false},
 		{"redmine.issue", "not_effective", `x" OR "1`, true}, // stands in no request
 	} {
 		t.Run(row.pack+" "+row.value, func(t *testing.T) {

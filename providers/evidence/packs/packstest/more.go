@@ -35,24 +35,33 @@ func GitHubComment() Dialect {
 	}
 }
 
-// GoogleCalendar follows calendar-api.json: events filtered by a property.
+// GoogleCalendar follows calendar-api.json: events filtered by a property, and
+// read by their id; a deleted one shows nothing but its id.
 func GoogleCalendar() Dialect {
 	return Dialect{
 		Pack: "google.calendar_event", Params: map[string]string{"calendar": "desk@example.com"}, Secrets: map[string]string{"token": token},
 		Authorized: bearer, AuthBody: `{"error":{"code":401,"message":"Invalid Credentials","errors":[{"reason":"authError"}]}}`, OKError: `{"error":{"code":500,"errors":[]}}`,
 		Serve: func(f *Fake, w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
+			if id, ok := strings.CutPrefix(r.URL.Path, "/calendar/v3/calendars/desk@example.com/events/"); ok {
+				if f.Fault() != FaultIgnoreFilter && len(f.Rows(func(o Object) bool { return o.State == "deleted" && o.Carrier == id })) > 0 {
+					JSON(w, http.StatusOK, M{"kind": "calendar#event", "id": id, "status": "cancelled"})
+					return
+				}
+				JSON(w, http.StatusNotFound, M{"error": M{"code": 404, "message": "Not Found", "errors": []M{{"domain": "global", "reason": "notFound"}}}})
+				return
+			}
 			value, ok := strings.CutPrefix(q.Get("privateExtendedProperty"), "landed_ref=")
 			if r.URL.Path != "/calendar/v3/calendars/desk@example.com/events" || !ok || q.Get("showDeleted") != "true" {
 				f.Wrong(w, "%s", r.URL.RequestURI())
 				return
 			}
-			role := "reader"
+			role := "owner"
 			rows := f.Rows(func(o Object) bool {
-				if o.State == "busy only" {
-					role = "freeBusyReader"
+				if o.State == "reader" {
+					role = "reader"
 				}
-				return o.Carrier == value
+				return o.Carrier == value && o.State != "deleted"
 			})
 			offset := Int(q, "pageToken", 0)
 			out, more := f.Slice(rows, offset, 100)

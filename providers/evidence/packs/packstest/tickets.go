@@ -112,5 +112,6 @@ func Dialects() []Dialect {
 		Status(), Redmine(), GitHub(), GitLab(), PagerDuty(), ServiceNow(), Freshdesk(), Linear(),
 		Postmark(), Mailgun(), SendGrid(), Square(), PayPal(), Twilio(), Slack(),
 		GitHubComment(), GoogleCalendar(), AdyenTransfer(),
+		Braintree(), Salesforce(), HubSpot(), Intercom(),
 	}
 }

@@ -9,20 +9,22 @@ import (
 	"github.com/landedhq/landed/journal"
 )
 
-// GitLab follows doc/api/issues.md: search in the description is a substring of
-// any case, pages by Link.
+// GitLab follows doc/api/issues.md: the list of a project by author and time,
+// pages by Link. It has no search: the real one does not find marks.
 func GitLab() Dialect {
 	return Dialect{
-		Pack: "gitlab.issue", Params: map[string]string{"project": "acme/desk"}, Secrets: map[string]string{"token": token},
+		Pack: "gitlab.issue", Params: map[string]string{"project": "acme/desk", "author": "desk-bot"}, Secrets: map[string]string{"token": token},
 		Authorized: func(r *http.Request) bool { return r.Header.Get("PRIVATE-TOKEN") == token },
 		AuthBody:   `{"message":"401 Unauthorized"}`, OKError: `{"message":"error"}`,
 		Serve: func(f *Fake, w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
-			if r.URL.EscapedPath() != "/api/v4/projects/acme%2Fdesk/issues" || q.Get("scope") != "all" || q.Get("state") != "all" || q.Get("in") != "description" {
+			since, err := time.Parse(time.RFC3339, q.Get("created_after"))
+			if r.URL.EscapedPath() != "/api/v4/projects/acme%2Fdesk/issues" || err != nil || q.Get("scope") != "all" || q.Get("state") != "all" ||
+				!Only(q, "author_username", "created_after", "scope", "state", "order_by", "sort", "per_page", "page") {
 				f.Wrong(w, "%s", r.URL.RequestURI())
 				return
 			}
-			rows := f.Rows(func(o Object) bool { return strings.Contains(strings.ToLower(o.Carrier), q.Get("search")) })
+			rows := f.Rows(func(o Object) bool { return q.Get("author_username") == "desk-bot" && !o.At.Before(since) })
 			size, page := min(Int(q, "per_page", 20), 100), Int(q, "page", 1)
 			out, more := f.Slice(rows, (page-1)*size, size)
 			if more {
@@ -106,7 +108,7 @@ func Freshdesk() Dialect {
 				w.Header().Set("Link", `<`+f.URL("/api/v2/tickets?"+q.Encode())+`>; rel="next"`)
 			}
 			JSON(w, http.StatusOK, List(out, func(o Object) M {
-				return M{"id": o.N, "subject": "Order", "status": 2, "spam": o.State == "spam", "deleted": o.State == "deleted", "created_at": o.time(time.RFC3339), "updated_at": o.time(time.RFC3339),
+				return M{"id": o.N, "subject": "Order", "status": 2, "spam": o.State == "spam", "created_at": o.time(time.RFC3339), "updated_at": o.time(time.RFC3339),
 					"custom_fields": M{"cf_landed_ref": o.Carrier, "cf_other": nil}}
 			}))
 		},
