@@ -177,8 +177,10 @@ func (s *Snapshot) lateDirective(c *Change) FailAnswer {
 	switch c.Effect.State {
 	case StateRejected:
 		return s.failAnswer(c, DirectiveRejected, "", 0)
-	case StateParked, StateReissue:
+	case StateParked:
 		return s.failAnswer(c, DirectiveParked, c.Effect.ParkedReason, 0)
+	case StateReissue: // an order is open, before any cursor that parked could give: begin again
+		return s.failAnswer(c, DirectiveRetry, "", s.Policy.BackoffBase)
 	case StateCommitted:
 		return s.failAnswer(c, DirectiveReturn, "", 0)
 	case StateAbandoned:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/landedhq/landed/cmd/landed/bench"
 )
@@ -9,6 +10,7 @@ import (
 type benchCmd struct {
 	Journal benchJournalCmd `cmd:"" help:"Measure begin and commit against the same statements hand-written in pgx."`
 	List    benchListCmd    `cmd:"" help:"Fill a journal and measure what the list, the header and the searches cost, against a small journal."`
+	Soak    benchSoakCmd    `cmd:"" help:"Run effects under injected faults, and compare what happened with what the journal holds."`
 }
 
 type benchJournalCmd struct {
@@ -35,5 +37,25 @@ type benchListCmd struct {
 
 func (c *benchListCmd) Run(ctx context.Context, io stdio) error {
 	_, err := bench.List(ctx, bench.ListOptions{Effects: c.Effects, Open: c.Open, Seconds: c.Seconds, BinDir: c.PostgresBin, Dir: c.Dir, Keep: c.Keep}, io.out, c.JSON)
+	return err
+}
+
+type benchSoakCmd struct {
+	Effects     int           `help:"Effects to run." default:"10000"`
+	Faults      int           `help:"Faults to inject on the way; default one for a hundred effects."`
+	Workers     int           `help:"Workers side by side." default:"64"`
+	Kills       int           `help:"Kills of the database server among the faults; default one for a thousand faults, -1 for none."`
+	Limit       time.Duration `help:"Begin no effect after this time." placeholder:"10m"`
+	Settle      time.Duration `help:"How long what is still open may take to settle in the end." default:"5m"`
+	Seed        uint64        `help:"Of what fails when; 0 takes a random one. The order of threads stays random."`
+	Ungrouped   bool          `help:"Give each begin and commit a transaction of its own."`
+	PostgresBin string        `help:"Folder that holds postgres and initdb." placeholder:"DIR"`
+	JSON        bool          `name:"json" help:"Print JSON."`
+}
+
+// Run fails if anything was lost, or done twice without an order.
+func (c *benchSoakCmd) Run(ctx context.Context, io stdio) error {
+	_, err := bench.Soak(ctx, bench.SoakOptions{Effects: c.Effects, Faults: c.Faults, Workers: c.Workers, Kills: c.Kills, Limit: c.Limit, Settle: c.Settle,
+		Seed: c.Seed, Ungrouped: c.Ungrouped, BinDir: c.PostgresBin}, io.out, c.JSON)
 	return err
 }

@@ -88,7 +88,24 @@ func (s *Store) stillSo(ctx context.Context, tx pgx.Tx, l *loaded, stop error) e
 	if now.Effect.Version != l.Effect.Version {
 		return errConflict
 	}
+	if err := standing(ctx, tx); err != nil {
+		return err
+	}
 	return stop
+}
+
+// standing ends a transaction that only read so that what it read stands on the
+// synchronous standby. A commit whose client gave up waiting is visible at once,
+// although only the primary has it: an answer from such a row would be lost in a
+// failover. Where there are standbys, the transaction writes a record, and its
+// own commit waits for everything before it
+// (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
+func standing(ctx context.Context, tx pgx.Tx) error {
+	const mark = "select pg_logical_emit_message(true, 'landed', '') where current_setting('synchronous_standby_names') <> ''"
+	if _, err := tx.Exec(ctx, mark); err != nil {
+		return mapError("waiting for the standby", err)
+	}
+	return mapError("waiting for the standby", tx.Commit(ctx))
 }
 
 // apply writes one Change. The effect's row comes first: its WHERE decides

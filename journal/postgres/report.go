@@ -37,8 +37,12 @@ func (s *Store) Commit(ctx context.Context, r journal.CommitRequest) (journal.Co
 		a = ans
 		return c, err == nil || errors.Is(err, journal.ErrCommitConflict), err
 	})
-	if errors.Is(err, journal.ErrNotFound) {
-		return s.orphanCommit(ctx, r)
+	if !errors.Is(err, journal.ErrNotFound) {
+		return a, err
+	}
+	a, err = s.orphanCommit(ctx, r)
+	if errors.Is(err, errConflict) { // another report kept the row first: now it is a late fact
+		return s.Commit(ctx, r)
 	}
 	return a, err
 }
@@ -68,8 +72,12 @@ func (s *Store) Fail(ctx context.Context, r journal.FailRequest) (journal.FailAn
 		a = ans
 		return c, err == nil, err
 	})
-	if errors.Is(err, journal.ErrNotFound) {
-		return s.orphanFail(ctx, r)
+	if !errors.Is(err, journal.ErrNotFound) {
+		return a, err
+	}
+	a, err = s.orphanFail(ctx, r)
+	if errors.Is(err, errConflict) {
+		return s.Fail(ctx, r)
 	}
 	return a, err
 }
@@ -132,11 +140,14 @@ func (s *Store) Handle(ctx context.Context, r journal.HandleRequest) error {
 
 // orphanCommit keeps a confirmation that no row expects.
 func (s *Store) orphanCommit(ctx context.Context, r journal.CommitRequest) (journal.CommitAnswer, error) {
-	p := s.orphan(ctx, r.Report)
+	p, err := s.orphan(ctx, r.Report)
+	if err != nil {
+		return journal.CommitAnswer{}, err
+	}
 	p.State, p.SettledBy = string(journal.StateCommitted), "worker"
 	p.Result, p.ProviderID = r.Result, r.ProviderID
-	if err := s.q.InsertEffectRow(ctx, s.pool, p); err != nil {
-		return journal.CommitAnswer{}, mapError("keeping an orphan", err)
+	if err := s.keepOrphan(ctx, p); err != nil {
+		return journal.CommitAnswer{}, err
 	}
 	return journal.CommitAnswer{EffectID: p.ID, State: journal.StateCommitted, Late: true, Orphan: true}, nil
 }
@@ -151,17 +162,32 @@ func (s *Store) orphanFail(ctx context.Context, r journal.FailRequest) (journal.
 		}
 		return journal.FailAnswer{EffectID: r.EffectID, Directive: d, Reason: journal.ReasonOrphan, RetryAfter: s.policy.BackoffBase}, nil
 	}
-	p := s.orphan(ctx, r.Report)
+	p, err := s.orphan(ctx, r.Report)
+	if err != nil {
+		return journal.FailAnswer{}, err
+	}
 	p.State, p.ParkedReason = string(journal.StateParked), journal.ReasonOrphan
 	now := time.Now()
 	p.NextLookAt = &now
-	if err := s.q.InsertEffectRow(ctx, s.pool, p); err != nil {
-		return journal.FailAnswer{}, mapError("keeping an orphan", err)
+	if err := s.keepOrphan(ctx, p); err != nil {
+		return journal.FailAnswer{}, err
 	}
 	return journal.FailAnswer{EffectID: p.ID, Directive: journal.DirectiveParked, Reason: journal.ReasonOrphan, State: journal.StateParked}, nil
 }
 
-func (s *Store) orphan(ctx context.Context, r journal.Report) sqlc.InsertEffectRowParams {
+// keepOrphan inserts the row; errConflict means that its key is known by now.
+func (s *Store) keepOrphan(ctx context.Context, p sqlc.InsertEffectRowParams) error {
+	err := s.q.InsertEffectRow(ctx, s.pool, p)
+	if isCode(err, "23505") {
+		return errConflict
+	}
+	return mapError("keeping an orphan", err)
+}
+
+// orphan shapes the row of a report that no row expects. A tool that nobody
+// registered counts as at_most_once; one that can't be read now is an error, as
+// a row without its provider would never be looked up.
+func (s *Store) orphan(ctx context.Context, r journal.Report) (sqlc.InsertEffectRowParams, error) {
 	now := time.Now()
 	id := journal.NewID(now)
 	key := r.Key
@@ -169,11 +195,14 @@ func (s *Store) orphan(ctx context.Context, r journal.Report) sqlc.InsertEffectR
 		key = "orphan/" + id
 	}
 	t, err := s.tool(ctx, r.Tool)
-	if err != nil {
+	switch {
+	case errors.Is(err, journal.ErrUnknownTool):
 		t.Class = journal.ClassAtMostOnce
+	case err != nil:
+		return sqlc.InsertEffectRowParams{}, err
 	}
 	return sqlc.InsertEffectRowParams{ID: id, Namespace: clean(r.Namespace, 120), Key: key, Ref: journal.Ref(r.Namespace, key),
 		Tool: clean(r.Tool, 120), Class: string(t.Class), Provider: t.Provider, KeyWindowMs: ms(t.KeyWindow), ClientTimeoutMs: ms(t.ClientTimeout),
 		RootRun: "unknown", Operation: "unknown", Fingerprint: "orphan", Orphan: true, At: now,
-		Attempt: int32(max(r.Attempt, 1)), LeaseToken: r.LeaseToken, Worker: r.Worker}
+		Attempt: int32(max(r.Attempt, 1)), LeaseToken: r.LeaseToken, Worker: r.Worker}, nil
 }

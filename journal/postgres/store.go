@@ -15,6 +15,10 @@
 // What it promises, by command (from the repository's root):
 //
 //	go test ./journal/postgres -run TestJ01    # workers killed at every boundary: nothing acknowledged is lost
+//	go test ./journal/postgres -run 'Fault|Batch_|HalfOpen|DiskFull|LostAtEvery|CutNow'    # every statement failed, and failed but applied
+//	go test ./journal/postgres -run 'ServerKilled|Failover'    # the server killed, and its standby promoted
+//	go test ./journal/postgres ./cmd/landed/jobs -run TestO02  # behind PgBouncer in transaction mode
+//	go run ./cmd/landed bench soak --effects 1000000 --faults 10500    # all of it at once
 //	go test ./journal/journaltest/model        # made-up stories of everybody, beside a model
 //	go test ./journal/model                    # every interleaving of one effect
 //	go run ./cmd/landed bench journal          # begin and commit beside the same statements by hand

@@ -205,8 +205,10 @@ func (w *world) lateRefusal(e *effect, a *attempt) {
 // whereItStands answers a report that no longer owns the effect.
 func (w *world) whereItStands(e *effect) outcome {
 	switch e.state {
-	case parked, reissue:
+	case parked:
 		return outcome{Word: "parked"}
+	case reissue:
+		return outcome{Word: "retry"}
 	case committed:
 		return outcome{Word: "return"}
 	case rejected:
