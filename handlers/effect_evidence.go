@@ -29,37 +29,54 @@ func newEvidence(c clock, k *journal.Case, hosts []string, names people) (*web.E
 	return evidencePanel(c, &k.Evidence[main], hosts, names), rows
 }
 
+// What the two controls ask.
+const (
+	negativeMeans = "a fresh random reference must not be found"
+	positiveMeans = "one that was committed lately must be found"
+)
+
 func evidencePanel(c clock, e *journal.Evidence, hosts []string, names people) *web.EvidencePanel {
 	p := &web.EvidencePanel{
 		Verdict: web.VerdictBadge(e.Verdict, e.Reason), Explanation: web.Visible(e.Explanation, web.ValueLimit),
 		Facts: evidenceFacts(c, e, names),
 		Controls: []web.ControlRow{
-			controlRow("Negative", "a fresh random reference must not be found", e.Negative),
-			controlRow("Positive", "one that was committed lately must be found", e.Positive),
+			controlRow("Negative", negativeMeans, e.Negative),
+			controlRow("Positive", positiveMeans, e.Positive),
 		},
 	}
 	for _, m := range e.Matches {
 		p.Matches = append(p.Matches, matchCard(c, m, hosts))
 	}
-	for _, s := range e.Scopes {
+	p.Scopes, p.Exchanges = scopeRows(e.Scopes), exchangeRows(e.Exchanges)
+	return p
+}
+
+func scopeRows(scopes []journal.Scope) []web.ScopeRow {
+	var out []web.ScopeRow
+	for _, s := range scopes {
 		b := web.Badge{Tone: web.ToneGood, Text: "Searched"}
 		if !s.Seen {
 			b = web.Badge{Tone: web.ToneWarn, Text: "Could not be seen"}
 		}
-		p.Scopes = append(p.Scopes, web.ScopeRow{Name: line(s.Name), Badge: b, Detail: web.Visible(s.Detail, web.ValueLimit)})
+		out = append(out, web.ScopeRow{Name: line(s.Name), Badge: b, Detail: web.Visible(s.Detail, web.ValueLimit)})
 	}
-	for i, x := range e.Exchanges {
-		p.Exchanges = append(p.Exchanges, web.ExchangeRow{Number: i + 1, Request: web.Visible(x.Request, 20_000),
+	return out
+}
+
+func exchangeRows(list []journal.Exchange) []web.ExchangeRow {
+	var out []web.ExchangeRow
+	for i, x := range list {
+		out = append(out, web.ExchangeRow{Number: i + 1, Request: web.Visible(x.Request, 20_000),
 			Response: web.Visible(x.Response, 20_000), Took: tookText(x.Took)})
 	}
-	return p
+	return out
 }
 
 func evidenceFacts(c clock, e *journal.Evidence, names people) []web.Fact {
 	out := []web.Fact{
 		{Name: "Pulled", At: c.maybe(e.StartedAt)},
 		{Name: "Asked by", Value: names.who(askedBy(e.RequestedBy))},
-		{Name: "Adapter", Value: line(e.Adapter + " (" + e.Kind + ")")},
+		{Name: "Adapter", Value: line(e.Adapter + " (" + e.Kind + ")"), URL: web.ProviderURL(e.Adapter)},
 	}
 	if !e.WindowFrom.IsZero() {
 		out = append(out, web.Fact{Name: "Searched from", At: c.maybe(e.WindowFrom)})

@@ -345,7 +345,7 @@ func TestNotFoundTellsNothing(t *testing.T) {
 func TestPagesKeepTheRules(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, everything(), journal.RoleOperator, journal.RoleAuditor)
-	pages := []string{"/", "/?tool=mail.send&q=x", web.RouteAudit, "/nope"}
+	pages := []string{"/", "/?tool=mail.send&q=x", web.RouteAudit, web.RouteProviders, "/nope"}
 	for _, n := range allCases() {
 		pages = append(pages, web.EffectURL(n.k.Effect.ID))
 	}

@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/static"
 	"github.com/landedhq/landed/web"
 )
@@ -24,6 +26,9 @@ type Journal interface {
 	// LogView records that a person was shown a page; effectID may be empty.
 	LogView(ctx context.Context, who journal.Actor, path, effectID string) error
 	Acknowledge(ctx context.Context, id string, who journal.Actor, reason string) error
+	// ProviderState is what the looks at a provider told of it; of one that was
+	// never asked nothing, which is no error.
+	ProviderState(ctx context.Context, provider string) (journal.ProviderState, error)
 }
 
 // Decider is the decision use case. Its errors are *journal.InvalidError,
@@ -44,6 +49,15 @@ type Looker interface {
 	LookNow(ctx context.Context, effectID, requestedBy string) error
 }
 
+// Providers are the configured providers.
+type Providers interface {
+	Providers() []string // their names, in any order
+	Sheet(provider string) (evidence.Sheet, bool)
+	// Try looks a reference up with both controls and records no evidence. A fault
+	// of the provider is in the facts; an error says that it was not asked.
+	Try(ctx context.Context, provider, ref string, since time.Duration) (evidence.Facts, evidence.Question, error)
+}
+
 // Login lets nobody past without a session and serves its own routes.
 type Login interface {
 	Middleware() echo.MiddlewareFunc
@@ -58,8 +72,10 @@ type Config struct {
 	Journal Journal
 	Decider Decider
 	Looker  Looker
-	Login   Login
-	API     API // nil = no worker API here
+	// Providers may be none, but not nil.
+	Providers Providers
+	Login     Login
+	API       API // nil = no worker API here
 	// Actor and FormToken read the session that the login middleware found.
 	Actor     func(echo.Context) (journal.Actor, bool)
 	FormToken func(echo.Context) string
@@ -117,8 +133,8 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
-	if cfg.Journal == nil || cfg.Decider == nil || cfg.Looker == nil || cfg.Login == nil || cfg.Actor == nil || cfg.FormToken == nil {
-		return nil, fmt.Errorf("handlers: journal, decider, looker, login, actor and form token are needed")
+	if cfg.Journal == nil || cfg.Decider == nil || cfg.Looker == nil || cfg.Providers == nil || cfg.Login == nil || cfg.Actor == nil || cfg.FormToken == nil {
+		return nil, fmt.Errorf("handlers: journal, decider, looker, providers, login, actor and form token are needed")
 	}
 	s := &server{cfg: cfg, log: cfg.Log, files: files, urls: newAssetURLs(files)}
 	if s.log == nil {
@@ -142,11 +158,13 @@ func (s *server) routes(e *echo.Echo) {
 	get(web.RouteEffect, s.effect)
 	get(web.RouteVersion, s.effectVersion)
 	get(web.RouteAudit, s.auditTrail)
+	get(web.RouteProviders, s.providerList)
 	post := func(path string, h echo.HandlerFunc) { e.POST(path, h, limitBody, s.checkToken) }
 	post(web.RouteLook, s.look)
 	post(web.RouteAcknowledge, s.acknowledge)
 	post(web.RouteConfirm, s.confirm)
 	post(web.RouteDecide, s.decide)
+	post(web.RouteProviders, s.providerTry)
 }
 
 func newAssetURLs(files *static.Files) assetURLs {

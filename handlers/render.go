@@ -67,7 +67,8 @@ func (s *server) shell(c echo.Context, title string, made *web.Stamp) web.Shell 
 	sh.Token = s.cfg.FormToken(c)
 	sh.Who = web.Visible(firstOf(who.Name, who.Subject), web.LineLimit)
 	sh.Roles = roleNames(who)
-	sh.Nav = []web.NavLink{{Text: "Effects", URL: web.RouteList, Current: c.Path() == web.RouteList}}
+	sh.Nav = []web.NavLink{{Text: "Effects", URL: web.RouteList, Current: c.Path() == web.RouteList},
+		{Text: "Providers", URL: web.RouteProviders, Current: c.Path() == web.RouteProviders}}
 	if who.Has(journal.RoleAuditor, journal.RoleAdmin) {
 		sh.Nav = append(sh.Nav, web.NavLink{Text: "Audit", URL: web.RouteAudit, Current: c.Path() == web.RouteAudit})
 	}

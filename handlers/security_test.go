@@ -17,7 +17,7 @@ func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	f := everything()
 	s := newSite(t, f, journal.RoleAdmin)
-	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.RouteAudit, "/nope", web.EffectURL("x"), web.RouteHealth, web.RouteReady, web.VersionURL(caseID(1)), "/v1/nope"} {
+	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.RouteAudit, web.RouteProviders, "/nope", web.EffectURL("x"), web.RouteHealth, web.RouteReady, web.VersionURL(caseID(1)), "/v1/nope"} {
 		h := s.get(path).Header()
 		for name, want := range map[string]string{
 			"Content-Security-Policy": contentPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
@@ -45,7 +45,7 @@ func TestSecurityHeaders(t *testing.T) {
 
 func TestUnsafeRequests(t *testing.T) {
 	t.Parallel()
-	paths := []string{web.LookURL(caseID(1)), web.AcknowledgeURL(caseID(13)), web.ConfirmURL(caseID(1)), web.DecideURL(caseID(1))}
+	paths := []string{web.LookURL(caseID(1)), web.AcknowledgeURL(caseID(13)), web.ConfirmURL(caseID(1)), web.DecideURL(caseID(1)), web.RouteProviders}
 	for _, tt := range []struct {
 		name   string
 		change func(*http.Request)
@@ -69,7 +69,7 @@ func TestUnsafeRequests(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, everything())
 			for _, path := range paths {
-				r := formRequest(path, web.FieldToken, tt.token, web.FieldReason, "long enough a reason")
+				r := formRequest(path, web.FieldToken, tt.token, web.FieldReason, "long enough a reason", web.FieldTryProvider, "sent-mail", web.FieldTrySince, "1h")
 				tt.change(r)
 				w := s.do(r)
 				wantStatus(t, w, http.StatusForbidden)

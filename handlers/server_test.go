@@ -10,12 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/web"
 )
 
@@ -31,6 +33,9 @@ type fakeJournal struct {
 	// decide stands for the use case.
 	decide func(journal.Decision) (DecideResult, error)
 	last   journal.Decision
+	// configured are the providers, asked at try.
+	configured map[string]providerView
+	try        func(ref string, since time.Duration) (evidence.Facts, evidence.Question, error)
 }
 
 func (f *fakeJournal) List(context.Context, journal.ListFilter) (journal.ListPage, error) {
@@ -124,7 +129,7 @@ func newSite(t *testing.T, f *fakeJournal, roles ...journal.Role) site {
 func newSiteAs(t *testing.T, f *fakeJournal, s session, external string) site {
 	t.Helper()
 	e, err := New(Config{
-		Journal: f, Decider: f, Looker: f, Login: s, ExternalURL: external,
+		Journal: f, Decider: f, Looker: f, Providers: f, Login: s, ExternalURL: external,
 		Actor:     func(echo.Context) (journal.Actor, bool) { return s.who, !s.nobody },
 		FormToken: func(echo.Context) string { return testToken },
 		Log:       slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -136,7 +141,7 @@ func newSiteAs(t *testing.T, f *fakeJournal, s session, external string) site {
 }
 
 func everything() *fakeJournal {
-	f := &fakeJournal{}
+	f := &fakeJournal{configured: everyProvider()}
 	for _, n := range allCases() {
 		f.cases = append(f.cases, n.k)
 	}
@@ -237,7 +242,7 @@ func TestW01_NoGETWrites(t *testing.T) {
 			}
 		}
 	}
-	if seen < 12 {
+	if seen < 16 {
 		t.Fatalf("only %d routes were seen", seen)
 	}
 	if len(s.f.writes) > 0 {
@@ -264,10 +269,10 @@ func TestWhatCannotBeRecordedIsNotShown(t *testing.T) {
 	f := everything()
 	f.viewErr = journal.ErrUnavailable
 	s := newSite(t, f, journal.RoleAdmin)
-	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.RouteAudit} {
+	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.RouteAudit, web.RouteProviders} {
 		w := s.get(path)
 		wantStatus(t, w, http.StatusServiceUnavailable)
-		if strings.Contains(w.Body.String(), "northwind") {
+		if strings.Contains(w.Body.String(), "northwind") || strings.Contains(w.Body.String(), "sent-mail") {
 			t.Errorf("%s shows data", path)
 		}
 	}
@@ -356,7 +361,7 @@ func TestAPIErrorsAreProblems(t *testing.T) {
 func TestNobodyIsShownNothing(t *testing.T) {
 	t.Parallel()
 	s := newSiteAs(t, everything(), session{nobody: true}, "https://landed.example.org")
-	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.EffectURL(caseID(99)), web.VersionURL(caseID(1)), web.RouteAudit} {
+	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.EffectURL(caseID(99)), web.VersionURL(caseID(1)), web.RouteAudit, web.RouteProviders} {
 		wantStatus(t, s.get(path), http.StatusUnauthorized)
 	}
 	noRole := newSiteAs(t, everything(), session{who: journal.Actor{Subject: "u-1", Name: "New"}}, "https://landed.example.org")

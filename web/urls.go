@@ -16,6 +16,7 @@ const (
 	RouteConfirm     = "/e/:id/decide/confirm"
 	RouteDecide      = "/e/:id/decide"
 	RouteAudit       = "/audit"
+	RouteProviders   = "/providers"
 	RouteLogin       = "/login"
 	RouteLogout      = "/logout"
 	RouteHealth      = "/healthz"
@@ -104,6 +105,12 @@ func AuditURL(before int64) string {
 	}
 	return RouteAudit + "?" + ParamBefore + "=" + strconv.FormatInt(before, 10)
 }
+
+// ProviderURL is a provider's card on the page of the providers.
+func ProviderURL(name string) string { return RouteProviders + "#p-" + url.PathEscape(name) }
+
+// TryURL takes a look-up to try, and shows the page with its answer in view.
+func TryURL(name string) string { return RouteProviders + "#try-" + url.PathEscape(name) }
 
 // StaticURL is one embedded file under its checksum.
 func StaticURL(sum, name string) string { return "/static/" + sum + "/" + name }

@@ -1,0 +1,64 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/web"
+)
+
+// providerView is one configured provider as the page needs it.
+type providerView struct {
+	name  string
+	sheet evidence.Sheet
+	state journal.ProviderState
+}
+
+// providerList shows every configured provider.
+func (s *server) providerList(c echo.Context) error {
+	who, err := s.viewer(c)
+	if err != nil {
+		return err
+	}
+	list, err := s.loadProviders(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	if err := s.logView(c, who, ""); err != nil {
+		return err
+	}
+	return s.renderProviders(c, http.StatusOK, list, tryView{who: who, since: trySinceDefault}, nil)
+}
+
+// loadProviders reads what is known of every provider, by name.
+func (s *server) loadProviders(ctx context.Context) ([]providerView, error) {
+	var out []providerView
+	for _, name := range slices.Sorted(slices.Values(s.cfg.Providers.Providers())) {
+		sheet, ok := s.cfg.Providers.Sheet(name)
+		if !ok {
+			continue
+		}
+		state, err := s.cfg.Journal.ProviderState(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("loading the state of provider %s: %w", name, err)
+		}
+		out = append(out, providerView{name: name, sheet: sheet, state: state})
+	}
+	return out, nil
+}
+
+// renderProviders answers with the page. Its clock is this server's: states are
+// dated by the journal, and seconds do not matter here.
+func (s *server) renderProviders(c echo.Context, status int, list []providerView, v tryView, n *web.Notice) error {
+	sh := s.shell(c, "Providers", nil)
+	sh.Note = n
+	v.hosts = s.cfg.EvidenceHosts
+	return render(c, status, web.ProviderList(newProviderListPage(sh, clock{time.Now()}, list, v)))
+}
