@@ -73,7 +73,7 @@ func (s *server) providerTry(c echo.Context) error {
 	if v.refErr != "" || v.sinceErr != "" {
 		return s.renderProviders(c, http.StatusUnprocessableEntity, list, v, tryMistakes(v))
 	}
-	if false {
+	if list[at].state.PausedUntil != nil {
 		return s.renderProviders(c, http.StatusConflict, list, v, notAsked("The provider was not asked", "It asked to be left alone for a while: its card says until when."))
 	}
 	return s.tryNow(c, v, since)
