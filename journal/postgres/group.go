@@ -45,10 +45,19 @@ const (
 
 type waiter[P, R any] struct {
 	param P
+	batch *batch        // once it was taken out of the queue
 	done  chan struct{} // closed or signalled: out is set, or lead is
 	out   outcome[R]
 	alone bool // the batch failed: the caller writes by itself
 	lead  bool // take what waits and write it
+}
+
+// batch is what is being written for several callers. It outlives the context of
+// any one of them, but not of all.
+type batch struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	left   int // how many still wait for it; the group's lock guards it
 }
 
 // do writes p with whoever waits. ok is false if the batch failed as a whole:
@@ -75,12 +84,39 @@ func (g *group[P, R]) do(ctx context.Context, p P) (out outcome[R], ok bool) {
 		g.queue = append(g.queue, w)
 	}
 	g.gather()
-	batch := g.take()
-	g.last = len(batch)
+	ws := g.take()
+	g.last = len(ws)
+	if len(ws) == 1 {
+		g.mu.Unlock()
+		g.write(ctx, ws)
+		g.pass()
+		return w.out, !w.alone
+	}
+	b := g.together(ctx, ws)
 	g.mu.Unlock()
-	g.write(ctx, batch)
-	g.pass()
-	return w.out, !w.alone
+	written := make(chan struct{})
+	go func() {
+		defer b.cancel()
+		g.write(b.ctx, ws)
+		close(written)
+		g.pass()
+	}()
+	select {
+	case <-written:
+		return w.out, !w.alone
+	case <-ctx.Done():
+		return outcome[R]{err: ctx.Err()}, g.leave(w)
+	}
+}
+
+// together makes the context of several callers; the lock is held.
+func (g *group[P, R]) together(ctx context.Context, ws []*waiter[P, R]) *batch {
+	b := &batch{left: len(ws)}
+	b.ctx, b.cancel = context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
+	for _, w := range ws {
+		w.batch, w.lead = b, false
+	}
+	return b
 }
 
 // gather lets goroutines that are ready to run join, as long as some do. The lock
@@ -94,10 +130,17 @@ func (g *group[P, R]) gather() {
 	}
 }
 
-// leave takes a caller that gives up out of the queue. If it was handed the
-// lead meanwhile, it passes it on.
+// leave takes a caller that gives up out of the queue, or out of the batch that
+// is being written: the last one to leave ends it, so that those who come later
+// do not wait for a connection that is silent. A caller that was handed the lead
+// meanwhile passes it on.
 func (g *group[P, R]) leave(w *waiter[P, R]) bool {
 	g.mu.Lock()
+	if b := w.batch; b != nil {
+		if b.left--; b.left == 0 {
+			b.cancel()
+		}
+	}
 	for i, q := range g.queue {
 		if q == w {
 			g.queue = append(g.queue[:i], g.queue[i+1:]...)
@@ -127,17 +170,11 @@ func (g *group[P, R]) take() []*waiter[P, R] {
 	return batch
 }
 
-// write runs a batch and tells everybody in it. The batch outlives the context
-// of the caller that happens to lead it.
+// write runs a batch and tells everybody in it.
 func (g *group[P, R]) write(ctx context.Context, batch []*waiter[P, R]) {
 	params := make([]P, len(batch))
 	for i, w := range batch {
 		params[i] = w.param
-	}
-	if len(batch) > 1 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
-		defer cancel()
 	}
 	results, err := g.run(ctx, params)
 	for i, w := range batch {
@@ -149,7 +186,7 @@ func (g *group[P, R]) write(ctx context.Context, batch []*waiter[P, R]) {
 		default:
 			w.alone = true
 		}
-		if w.done != nil && !w.lead {
+		if w.done != nil {
 			w.done <- struct{}{}
 		}
 	}
