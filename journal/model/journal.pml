@@ -51,10 +51,10 @@ bool fresh[2];              /* an operator's page still shows the version that h
 byte phase[4];
 byte issue = 1;
 byte issueOf[4];
-byte lastOne = 0;           /* the last attempt under issue 1 */
+byte lastOne = 0;           /* the last attempt under issue number 1 */
 byte cleared = 0;           /* a NOT_FOUND covers up to this attempt */
 bool hit = false;           /* a look found it */
-bool windowOver = false;    /* the provider forgot the key of issue 1 */
+bool windowOver = false;    /* the provider forgot the key of issue number 1 */
 bool twice = false;        /* probably double: shown to people */
 bool orderOpen = false;     /* granted by a decision, not consumed */
 byte orderOf = 0;           /* the attempt that consumed it */

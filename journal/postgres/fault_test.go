@@ -290,7 +290,7 @@ func nameOf(sql string) string {
 // counted once.
 func tables() []string {
 	return []string{
-		`select format('effect %s attempt %s issue %s %s fenced %s retry %s cleared %s result %s provider %s by %s refusal %s flags %s%s%s%s%s delivery %s look %s claim %s',
+		`select format('effect %s attempt %s under number %s %s fenced %s retry %s cleared %s result %s provider %s by %s refusal %s flags %s%s%s%s%s delivery %s look %s claim %s',
 			state, attempt, issue, parked_reason, fenced_at is not null, retry_at is not null, cleared_attempt, convert_from(result, 'UTF8'), provider_id, settled_by, refusal,
 			contradicted, probably_double, orphan, gave_up, drifted, open_delivery, next_look_at is not null, claim_id = $2) from effects e where id = $1`,
 		`select format('attempt %s issue %s phase %s final %s status %s order %s provider %s claim %s', number, issue, phase, final, status, order_id is not null, provider_id, claim_id = $2)

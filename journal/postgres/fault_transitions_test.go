@@ -25,8 +25,8 @@ func transitions() []transition {
 func endsIn(name string) string {
 	state, ok := map[string]string{
 		"begin/insert": "INTENT attempt 1", "begin/drift": "INTENT attempt 2", "begin/regrant after not_sent": "INTENT attempt 2",
-		"begin/regrant under the provider's key": "INTENT attempt 2 issue 1", "begin/regrant after not found": "INTENT attempt 2",
-		"begin/parks": "PARKED attempt 1", "begin/verifies": "INTENT attempt 1", "begin/consumes an order": "INTENT attempt 2 issue 2",
+		"begin/regrant under the provider's key": "INTENT attempt 2 under number 1", "begin/regrant after not found": "INTENT attempt 2",
+		"begin/parks": "PARKED attempt 1", "begin/verifies": "INTENT attempt 1", "begin/consumes an order": "INTENT attempt 2 under number 2",
 		"begin/finds the order void": "PARKED attempt 1", "begin/returns and closes the delivery": "COMMITTED", "begin/key reused": "INTENT attempt 1",
 		"commit/in time": "COMMITTED attempt 1", "commit/of a second attempt": "COMMITTED attempt 2", "commit/of an ordered attempt": "COMMITTED attempt 2",
 		"commit/late on parked": "COMMITTED attempt 1", "commit/late on abandoned": "COMMITTED attempt 1", "commit/orphan": "COMMITTED",

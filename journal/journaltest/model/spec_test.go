@@ -216,7 +216,7 @@ func (e *effect) windowEnd() int {
 
 func (e *effect) covers(sendBy int) bool { return e.windowEnd() == 0 || sendBy < e.windowEnd() }
 
-// exempt: inside its window the provider drops a repeat of issue 1 by itself.
+// exempt: inside its window the provider drops a repeat under issue number 1 by itself.
 func (e *effect) exempt(sendBy int) bool {
 	return e.class == idempotent && e.issue == 1 && e.covers(sendBy)
 }

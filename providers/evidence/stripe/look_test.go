@@ -165,7 +165,7 @@ func TestEventsFindByIdempotencyKey(t *testing.T) {
 		issue   string
 		matches int
 	}{
-		{"issue 1", journal.ProviderKey(ref, 1), "Idempotency-Key of issue number 1", 1},
+		{"the first issue number", journal.ProviderKey(ref, 1), "Idempotency-Key of issue number 1", 1},
 		{"a later issue", journal.ProviderKey(ref, 3), "Idempotency-Key of issue number 3", 1},
 		{"another effect's", journal.ProviderKey(journal.RandomRef(), 1), "", 0},
 		{"the reference itself", ref, "", 0},
