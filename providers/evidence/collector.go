@@ -154,11 +154,11 @@ func (c *Collector) judge(ctx context.Context, l *aLook, f Facts, by string) (jo
 	e.StartedAt, e.FinishedAt = l.t.StartedAt, l.t.StartedAt.Add(time.Since(l.begun))
 	e.WindowFrom, e.WindowTo = l.q.From, l.q.To
 	e.Digest = digest(e)
+	c.note(ctx, name, f) // first: a pause that it asks for holds for looks that begin meanwhile
 	out, err := c.src.RecordEvidence(context.WithoutCancel(ctx), e)
 	if err != nil {
 		return e, fmt.Errorf("recording evidence of effect %s: %w", id, err)
 	}
-	c.note(ctx, name, f)
 	c.log.InfoContext(ctx, "looked", "effect", id, "provider", name, "verdict", e.Verdict, "reason", e.Reason)
 	return out, nil
 }
