@@ -15,8 +15,6 @@ import (
 	"github.com/landedhq/landed/journal/postgres"
 )
 
-func groupCommit(o *postgres.Options) { o.Ungrouped = false }
-
 // faulty opens a store behind a proxy.
 func (d *desk) faulty(change ...func(*postgres.Options)) (*postgres.Store, *fault.Proxy) {
 	d.t.Helper()
@@ -50,7 +48,7 @@ func TestBatch_Broken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := openDesk(t)
-			s, p := d.faulty(groupCommit)
+			s, p := d.faulty()
 			const n = 24
 			requests, answers := make([]journal.BeginRequest, n), make([]journal.BeginAnswer, n)
 			for i := range requests {
@@ -78,7 +76,7 @@ func TestBatch_Broken(t *testing.T) {
 func TestBatch_FailsAtItsEnd(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	s, p := d.faulty(groupCommit)
+	s, p := d.faulty()
 	for _, sql := range []string{
 		`create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one' using errcode = 'insufficient_resources'; end $$`,
 		`create constraint trigger refuse after insert on effects deferrable initially deferred for each row when (new.key = 'e5') execute function refuse()`,

@@ -18,7 +18,7 @@ import (
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	s, p := d.faulty(groupCommit)
+	s, p := d.faulty()
 	const n = 16
 	requests, came := make([]journal.BeginRequest, n), make([]time.Duration, n)
 	for i := range requests {

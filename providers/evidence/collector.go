@@ -119,14 +119,22 @@ func (c *Collector) look(ctx context.Context, id, by string) (journal.Evidence, 
 	if err != nil {
 		return journal.Evidence{}, err
 	}
-	if state.PausedUntil != nil && by == scheduled {
-		return journal.Evidence{}, c.src.PostponeLook(ctx, id, *state.PausedUntil)
-	}
 	if s, err = c.src.Snapshot(ctx, id); err != nil { // the wait may have been long
 		return journal.Evidence{}, err
 	}
+	if rest := d.resting(time.Now()); rest > 0 && state.PausedUntil == nil { // asked for a moment ago
+		until := s.Now.Add(rest)
+		state.PausedUntil = &until
+	}
+	if state.PausedUntil != nil && by == scheduled {
+		return journal.Evidence{}, c.src.PostponeLook(ctx, id, *state.PausedUntil)
+	}
 	l := newLook(&s, d.adapter.Sheet(), state)
-	return c.judge(ctx, l, c.ask(ctx, d.adapter, l), by)
+	f, err := c.ask(ctx, d.adapter, l)
+	if err != nil {
+		return journal.Evidence{}, err
+	}
+	return c.judge(ctx, l, f, by)
 }
 
 // aLook is one look: what it stands on and what it asks.
@@ -154,7 +162,9 @@ func (c *Collector) judge(ctx context.Context, l *aLook, f Facts, by string) (jo
 	e.StartedAt, e.FinishedAt = l.t.StartedAt, l.t.StartedAt.Add(time.Since(l.begun))
 	e.WindowFrom, e.WindowTo = l.q.From, l.q.To
 	e.Digest = digest(e)
-	c.note(ctx, name, f) // first: a pause that it asks for holds for looks that begin meanwhile
+	if l.state.PausedUntil == nil { // else it was not asked
+		c.note(ctx, name, f)
+	}
 	out, err := c.src.RecordEvidence(context.WithoutCancel(ctx), e)
 	if err != nil {
 		return e, fmt.Errorf("recording evidence of effect %s: %w", id, err)
@@ -163,10 +173,12 @@ func (c *Collector) judge(ctx context.Context, l *aLook, f Facts, by string) (jo
 	return out, nil
 }
 
-func (c *Collector) ask(ctx context.Context, a Adapter, l *aLook) Facts {
+// ask asks the provider, unless it wants to be left alone. An error is the
+// journal's, never the provider's.
+func (c *Collector) ask(ctx context.Context, a Adapter, l *aLook) (Facts, error) {
 	if p := l.state.PausedUntil; p != nil {
 		return Facts{Err: &ProviderError{Kind: FaultRateLimited, RetryAfter: p.Sub(l.s.Now),
-			Detail: "The provider asked to be left alone until " + p.UTC().Format("15:04:05 MST") + ", so it was not asked"}}
+			Detail: "The provider asked to be left alone until " + p.UTC().Format("15:04:05 MST") + ", so it was not asked"}}, nil
 	}
 	horizon := canaryHorizon
 	if l.sheet.Retention > 0 {
@@ -174,12 +186,12 @@ func (c *Collector) ask(ctx context.Context, a Adapter, l *aLook) Facts {
 	}
 	canary, err := c.src.Canary(ctx, l.s.Effect.Provider, l.s.Now.Add(-horizon), l.s.Now.Add(-InForce(l.sheet, l.state.Lag)))
 	if err != nil {
-		return Facts{Err: err}
+		return Facts{}, err
 	}
 	l.q.Canary = canary
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	return Ask(ctx, a, l.q)
+	return Ask(ctx, a, l.q), nil
 }
 
 // windowEnd bounds the search: what a request of ours made was made before the

@@ -34,6 +34,7 @@ type desk struct {
 
 	mu   sync.Mutex
 	next time.Time // when the next look may begin
+	rest time.Time // until when the provider wants to be left alone
 }
 
 func newDesk(a Adapter, l Limits) *desk {
@@ -75,6 +76,22 @@ func (d *desk) reserve(now time.Time) time.Duration {
 	at := d.next
 	d.next = at.Add(time.Minute / time.Duration(d.limits.LooksPerMinute))
 	return at.Sub(now)
+}
+
+// resting is how much longer the provider wants to be left alone, as far as this
+// process heard it itself: it knows before the journal does.
+func (d *desk) resting(now time.Time) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rest.Sub(now)
+}
+
+func (d *desk) leaveAlone(until time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if until.After(d.rest) {
+		d.rest = until
+	}
 }
 
 // claimable is how many looks can be done before their claim is over, at the
@@ -168,6 +185,7 @@ func (c *Collector) note(ctx context.Context, provider string, f Facts) {
 		n.Fault = p.Detail
 		if p.Kind == FaultRateLimited {
 			n.Pause = min(orElse(p.RetryAfter, defaultPause), maxPause)
+			c.desks[provider].leaveAlone(time.Now().Add(n.Pause))
 		}
 	}
 	if err := c.src.NoteProvider(context.WithoutCancel(ctx), n); err != nil {
@@ -207,7 +225,12 @@ func (c *Collector) Try(ctx context.Context, provider, ref string, since time.Du
 	s := journal.Snapshot{Now: now, Effect: journal.Effect{Ref: ref, Provider: provider, CreatedAt: now.Add(-since)}}
 	l := newLook(&s, d.adapter.Sheet(), state)
 	l.q.To = now.Add(windowMargin)
-	f := c.ask(ctx, d.adapter, l)
-	c.note(ctx, provider, f)
+	f, err := c.ask(ctx, d.adapter, l)
+	if err != nil {
+		return Facts{}, Question{}, err
+	}
+	if state.PausedUntil == nil {
+		c.note(ctx, provider, f)
+	}
 	return f, l.q, nil
 }

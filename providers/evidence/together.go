@@ -92,11 +92,15 @@ func (c *Collector) lookGroup(ctx context.Context, d *desk, group []*aLook) (don
 		ctx = egress.Share(ctx)
 	}
 	for _, l := range group {
-		f := c.ask(ctx, d.adapter, l)
-		if f.Err == nil && len(f.Answer.Matches) == 0 && !f.Answer.AllPagesRead && len(group) > 1 {
+		f, err := c.ask(ctx, d.adapter, l)
+		if err == nil && f.Err == nil && len(f.Answer.Matches) == 0 && !f.Answer.AllPagesRead && len(group) > 1 {
 			own := newLook(l.s, l.sheet, l.state) // the common window is too much: its own may not be
-			own.q.Canary = l.q.Canary
-			l, f = own, c.ask(ctx, d.adapter, own)
+			l = own
+			f, err = c.ask(ctx, d.adapter, own)
+		}
+		if err != nil { // the journal's: it comes due again
+			c.log.WarnContext(ctx, "look failed", "effect", l.s.Effect.ID, "error", err)
+			return done, nil
 		}
 		if ctx.Err() != nil {
 			return done, nil
