@@ -1329,7 +1329,7 @@ func siblings(p EffectPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !s.Money.Empty() {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 131, "<span class=\"money\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 131, "<span class=\"sep\">·</span> <span class=\"money\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
