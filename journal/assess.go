@@ -53,12 +53,25 @@ const (
 	WhyContradicted   = "contradicted"
 	WhyProbablyDouble = "probably_double"
 	WhyNoNativeKey    = "no_native_key"
+	WhyByPolicy       = "settled_by_policy"
+	WhyStillOpen      = "still_open" // nothing to take back: it waits for a decision as it is
 )
 
 // Block forbids one way to decide.
 type Block struct {
 	Code  string    // one of the Why* codes
 	Until time.Time // when it ends by itself; zero = it does not
+}
+
+// Overridable reports whether a second person may let the block pass, where the
+// policy allows: what the evidence says can be wrong. What a worker confirmed,
+// what a provider's key can't do, and what nobody decides now stays forbidden.
+func (b Block) Overridable() bool {
+	switch b.Code {
+	case WhyFound, WhyFoundPending, WhyDuplicate, WhyTooEarly:
+		return true
+	}
+	return false
 }
 
 // Assessment is what follows from class, attempts, evidence and clock. It is a
@@ -69,10 +82,8 @@ type Assessment struct {
 	Mode      ReissueMode // for RecommendReissue
 	Until     time.Time   // for RecommendWait
 	Reasons   []ReasonLine
-	// Blocks says which verbs are forbidden now. A reissue is blocked per mode.
-	BlockReissue        map[ReissueMode]Block
-	BlockCloseLanded    *Block
-	BlockCloseNotLanded *Block
+	// Blocks says what forbids a choice now, the weightiest first.
+	Blocks map[Choice][]Block
 	// SafeUntil is when the provider's key stops protecting a repeat: a countdown
 	// before it, a block after. Zero = there is none.
 	SafeUntil time.Time
@@ -82,7 +93,7 @@ type Assessment struct {
 
 // Assess judges the effect. The clock is the snapshot's.
 func Assess(s *Snapshot) Assessment {
-	a := Assessment{Digest: s.EvidenceDigest(), SafeUntil: s.WindowEnd(), BlockReissue: map[ReissueMode]Block{}}
+	a := Assessment{Digest: s.EvidenceDigest(), SafeUntil: s.WindowEnd(), Blocks: map[Choice][]Block{}}
 	if s.Effect.Contradicted {
 		a.why(WhyContradicted)
 	}
@@ -100,11 +111,9 @@ func Assess(s *Snapshot) Assessment {
 
 func (a *Assessment) why(code string) { a.Reasons = append(a.Reasons, ReasonLine{Code: code}) }
 
-func (a *Assessment) blockReissue(b Block) {
-	for _, m := range []ReissueMode{SameKey, NewKey} {
-		if _, ok := a.BlockReissue[m]; !ok {
-			a.BlockReissue[m] = b
-		}
+func (a *Assessment) block(b Block, choices ...Choice) {
+	for _, c := range choices {
+		a.Blocks[c] = append(a.Blocks[c], b)
 	}
 }
 
@@ -117,13 +126,24 @@ func (s *Snapshot) assessClosed(a *Assessment) {
 	case s.Effect.State == StateReissue:
 		code = WhyOrdered
 		a.Reasons = append(a.Reasons, ReasonLine{Code: code, Until: s.Order.expires()})
+	case s.Reopenable():
+		a.why(WhyByPolicy)
 	}
 	if code != WhyOrdered {
 		a.why(code)
 	}
-	b := Block{Code: code}
-	a.blockReissue(b)
-	a.BlockCloseLanded, a.BlockCloseNotLanded = &b, &b
+	for _, c := range Choices() {
+		if c.Verb != VerbReopen || !s.Reopenable() {
+			a.block(Block{Code: code}, c)
+		}
+	}
+}
+
+// Reopenable: policy settled it, nobody confirmed it, and no second landing is
+// at hand: a person may take the settlement back.
+func (s *Snapshot) Reopenable() bool {
+	_, confirmed := s.Confirmed()
+	return s.Effect.State == StateCommitted && s.Effect.SettledBy == "policy" && !confirmed
 }
 
 func (o *Order) expires() time.Time {
@@ -135,25 +155,25 @@ func (o *Order) expires() time.Time {
 
 // assessBlocks fills what is forbidden.
 func (s *Snapshot) assessBlocks(a *Assessment) {
+	same, fresh := Choice{VerbReissue, SameKey}, Choice{VerbReissue, NewKey}
+	notLanded := Choice{VerbCloseNotLanded, ""}
+	a.block(Block{Code: WhyStillOpen}, Choice{VerbReopen, ""})
+	if s.Effect.Class != ClassProviderIdempotent {
+		a.block(Block{Code: WhyNoNativeKey}, same)
+	} else if end := s.WindowEnd(); !end.IsZero() && !s.Now.Add(s.Policy.WindowMargin).Before(end) {
+		a.block(Block{Code: WhyWindowOver}, same)
+	}
 	if _, ok := s.Confirmed(); ok {
-		a.blockReissue(Block{Code: WhyConfirmed})
-		a.BlockCloseNotLanded = &Block{Code: WhyConfirmed}
+		a.block(Block{Code: WhyConfirmed}, same, fresh, notLanded)
 	}
 	if hit, ok := s.Hit(); ok {
-		code := hitWhy(hit.Verdict)
-		a.blockReissue(Block{Code: code})
-		a.BlockCloseNotLanded = &Block{Code: code}
+		a.block(Block{Code: hitWhy(hit.Verdict)}, same, fresh, notLanded)
 	}
 	if until, early := s.tooEarly(); early {
-		a.blockReissue(Block{Code: WhyTooEarly, Until: until})
+		a.block(Block{Code: WhyTooEarly, Until: until}, same, fresh)
 	}
 	if s.ClockSuspect {
-		a.blockReissue(Block{Code: WhyClock})
-	}
-	if s.Effect.Class != ClassProviderIdempotent {
-		a.BlockReissue[SameKey] = Block{Code: WhyNoNativeKey}
-	} else if end := s.WindowEnd(); !end.IsZero() && !s.Now.Add(s.Policy.WindowMargin).Before(end) {
-		a.BlockReissue[SameKey] = Block{Code: WhyWindowOver}
+		a.block(Block{Code: WhyClock}, same, fresh)
 	}
 }
 
@@ -270,10 +290,7 @@ func (s *Snapshot) assessUnknown(a *Assessment, looked bool) {
 	}
 }
 
-func (a *Assessment) sameKeyOpen() bool {
-	_, blocked := a.BlockReissue[SameKey]
-	return !blocked
-}
+func (a *Assessment) sameKeyOpen() bool { return a.BlockFor(VerbReissue, SameKey) == nil }
 
 func (s *Snapshot) assessWindow(a *Assessment) {
 	if a.SafeUntil.IsZero() {
@@ -286,16 +303,10 @@ func (s *Snapshot) assessWindow(a *Assessment) {
 	a.Reasons = append(a.Reasons, ReasonLine{Code: code, Until: a.SafeUntil})
 }
 
-// BlockFor returns the block on a verb, nil if it is allowed.
+// BlockFor returns the weightiest block on a verb, nil if it is allowed.
 func (a Assessment) BlockFor(v Verb, m ReissueMode) *Block {
-	switch v {
-	case VerbCloseLanded:
-		return a.BlockCloseLanded
-	case VerbCloseNotLanded:
-		return a.BlockCloseNotLanded
-	}
-	if b, ok := a.BlockReissue[m]; ok {
-		return &b
+	if bs := a.Blocks[Choice{v, m}]; len(bs) > 0 {
+		return &bs[0]
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestAssess(t *testing.T) {
 			t.Parallel()
 			a := Assess(tt.s)
 			got := assessed{Recommend: a.Recommend, Mode: a.Mode, NewKey: code(a.BlockFor(VerbReissue, NewKey)), SameKey: code(a.BlockFor(VerbReissue, SameKey)),
-				Landed: code(a.BlockCloseLanded), Not: code(a.BlockCloseNotLanded)}
+				Landed: code(a.BlockFor(VerbCloseLanded, "")), Not: code(a.BlockFor(VerbCloseNotLanded, ""))}
 			for _, r := range a.Reasons {
 				got.Why = append(got.Why, r.Code)
 			}

@@ -262,9 +262,10 @@ func (s *Snapshot) knownToOrder(hit Look) bool {
 }
 
 // settlesByPolicy: for journal_deduped the class is the policy, for others the
-// policy names the tool. Never what was contradicted or is probably double.
+// policy names the tool. Never what was contradicted, is probably double, or was
+// reopened by a person.
 func (s *Snapshot) settlesByPolicy() bool {
-	if s.ClockSuspect || s.Effect.ProbablyDouble || s.Effect.Contradicted {
+	if s.ClockSuspect || s.Effect.ProbablyDouble || s.Effect.Contradicted || s.Effect.PolicyOff {
 		return false
 	}
 	switch s.Effect.State {

@@ -2,21 +2,92 @@ package journal
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Decide carries an operator's decision. The decision must have been validated
 // and its actor derived by the server. Errors: *StaleError if the version or
 // the evidence set is another than the person saw, or if somebody was faster;
-// *BlockedError if the assessment forbids it.
+// *BlockedError if the assessment forbids it; *PolicyError if the policy asks
+// for something that the decision does not bring.
 func (s *Snapshot) Decide(d Decision) (Change, error) {
-	if s.Effect.Version != d.Expected || !s.Decidable() || s.EvidenceDigest() != d.Digest {
-		return Change{}, s.stale(d)
+	as, ask, err := s.admit(&d)
+	if err != nil {
+		return Change{}, err
+	}
+	if ask.FourEyes && d.Approval == nil && !d.BreakGlass {
+		return Change{}, &PolicyError{Code: PolicySecondPerson, Rule: firstRule(ask), Detail: "a second person has to approve it: propose it"}
+	}
+	return s.carry(d, as)
+}
+
+// admit checks what holds for deciding and proposing alike, and leaves in d what
+// is recorded of the checks.
+func (s *Snapshot) admit(d *Decision) (Assessment, Demand, error) {
+	if s.Effect.Version != d.Expected || !s.decidableBy(d.Verb) || s.EvidenceDigest() != d.Digest {
+		return Assessment{}, Demand{}, s.stale(*d)
 	}
 	as := Assess(s)
-	if b := as.BlockFor(d.Verb, d.Mode); b != nil {
-		return Change{}, &BlockedError{Verb: d.Verb, Reason: b.Code, Until: b.Until}
+	var over []string
+	for _, b := range as.Blocks[d.Choice()] {
+		allowed := b.Overridable() && slices.Contains(s.Policy.Overrides, b.Code)
+		if !allowed || !slices.Contains(d.Overrides, b.Code) {
+			return as, Demand{}, &BlockedError{Verb: d.Verb, Reason: b.Code, Until: b.Until, Overridable: allowed}
+		}
+		over = append(over, b.Code)
 	}
+	d.Overrides = over
+	ask := s.Policy.Asks(s, d)
+	if d.BreakGlass && !ask.FourEyes { // nobody has to be done without
+		d.BreakGlass = false
+		ask = s.Policy.Asks(s, d)
+	}
+	d.Rules = ask.Rules
+	return as, ask, s.permits(*d, ask)
+}
+
+// decidableBy: a settlement by policy is taken back where it stands, everything
+// else is decided while it is open.
+func (s *Snapshot) decidableBy(v Verb) bool {
+	if v == VerbReopen {
+		return s.Reopenable()
+	}
+	return s.Decidable()
+}
+
+// permits compares what the policy asks with what the decision brings.
+func (s *Snapshot) permits(d Decision, ask Demand) error {
+	switch {
+	case ask.Forbidden != "":
+		return &PolicyError{Code: PolicyForbidden, Rule: ask.Forbidden, Detail: fmt.Sprintf("rule %q of the policy forbids it", ask.Forbidden)}
+	case ask.NotYours != "":
+		return &PolicyError{Code: PolicyNotYours, Rule: ask.NotYours, Detail: fmt.Sprintf("rule %q of the policy leaves it to others", ask.NotYours)}
+	case ask.ReasonCodes != nil && !slices.Contains(ask.ReasonCodes, d.ReasonCode):
+		return invalid("reason_code", fmt.Sprintf("is not one that the policy allows here: pick one of %v", ask.ReasonCodes))
+	case d.BreakGlass && !d.Actor.InGroup(s.Policy.BreakGlass):
+		return &PolicyError{Code: PolicyNoBreakGlass, Detail: "the policy lets nobody of your groups act without a second person"}
+	}
+	who := d.Actor
+	if d.Approval != nil {
+		who = d.Approval.Actor
+	}
+	if ask.StepUp && s.Now.Sub(who.AuthAt) > s.Policy.StepUp {
+		return &PolicyError{Code: PolicyStepUp, Rule: firstRule(ask), Within: s.Policy.StepUp,
+			Detail: fmt.Sprintf("it asks for a login that is at most %s old: sign in again", s.Policy.StepUp)}
+	}
+	return nil
+}
+
+func firstRule(ask Demand) string {
+	if len(ask.Rules) == 0 {
+		return ""
+	}
+	return ask.Rules[0]
+}
+
+// carry writes an admitted decision.
+func (s *Snapshot) carry(d Decision, as Assessment) (Change, error) {
 	c := s.change()
 	c.Requires = GuardLeaseOver
 	by := "operator:" + d.Actor.Subject
@@ -24,18 +95,9 @@ func (s *Snapshot) Decide(d Decision) (Change, error) {
 	d.AssessmentSummary = string(as.Recommend)
 	switch d.Verb {
 	case VerbReissue:
-		o := s.newOrder(d)
-		if !s.Now.Before(o.ExpiresAt) {
-			return Change{}, &BlockedError{Verb: d.Verb, Reason: WhyWindowOver}
+		if err := s.order(c, &d, by); err != nil {
+			return Change{}, err
 		}
-		d.Order = &o
-		s.spendOrder(c) // of an attempt that is stuck under it
-		c.EndedOrder = c.Order
-		c.fence(s, by)
-		c.to(s, StateReissue)
-		c.Order = &o
-		r := c.resolve(s, ResolvedReissue, by, d.Reason)
-		r.OrderID, r.OrderExpiresAt = o.ID, &o.ExpiresAt
 	case VerbCloseLanded:
 		c.settle(s, by)
 		c.Effect.ProviderID = d.ProviderID
@@ -46,19 +108,59 @@ func (s *Snapshot) Decide(d Decision) (Change, error) {
 		c.to(s, StateAbandoned)
 		c.Effect.SettledBy = by
 		c.resolve(s, ResolvedNotLanded, by, d.Reason)
+	case VerbReopen:
+		c.reopen(s, by, d.Reason)
 	}
 	c.Effect.GaveUp = false
 	c.lookAfterDecision(s, d)
 	c.Decision = &d
+	if d.Approval != nil {
+		c.endProposal(s, ProposalApproved, d.Approval.Actor, d.Approval.Reason)
+	}
 	c.event(s, EventDecided, 0, by, map[string]string{"decision": d.ID, "verb": string(d.Verb), "mode": string(d.Mode)})
 	return *c, nil
 }
 
+// order turns a reissue into the permission for one more attempt.
+func (s *Snapshot) order(c *Change, d *Decision, by string) error {
+	o := s.newOrder(*d)
+	if !s.Now.Before(o.ExpiresAt) {
+		return &BlockedError{Verb: d.Verb, Reason: WhyWindowOver}
+	}
+	d.Order = &o
+	s.spendOrder(c) // of an attempt that is stuck under it
+	c.EndedOrder = c.Order
+	c.fence(s, by)
+	c.to(s, StateReissue)
+	c.Order = &o
+	r := c.resolve(s, ResolvedReissue, by, d.Reason)
+	r.OrderID, r.OrderExpiresAt = o.ID, &o.ExpiresAt
+	return nil
+}
+
+// reopen takes back what policy settled. Policy leaves the effect alone from
+// then on: its evidence was doubted by a person.
+func (c *Change) reopen(s *Snapshot, by, reason string) {
+	c.to(s, StateParked)
+	c.Effect.ParkedReason = ReasonReopened
+	c.Effect.SettledBy, c.Effect.ProviderID = "", ""
+	c.Effect.PolicyOff = true
+	c.resolve(s, ResolvedReopened, by, reason)
+	c.event(s, EventParked, s.Effect.Attempt, by, map[string]string{"reason": ReasonReopened})
+}
+
 // lookAfterDecision: a look follows every close_not_landed, and every close
 // that leaves an attempt of unknown outcome; an order makes its own.
+//
+// None follows a close that passes over a hit: it would be found again, and the
+// person has said that it is not this effect's.
 func (c *Change) lookAfterDecision(s *Snapshot, d Decision) {
-	if d.Verb == VerbReissue || !s.CanLook {
+	if d.Verb == VerbReissue || !s.CanLook || d.Verb == VerbCloseNotLanded && len(d.Overrides) > 0 {
 		c.Effect.NextLookAt = time.Time{}
+		return
+	}
+	if d.Verb == VerbReopen {
+		c.Effect.NextLookAt, c.Effect.Looks = s.Now, 0
 		return
 	}
 	if d.Verb == VerbCloseNotLanded || s.anotherUnknown() {
@@ -97,7 +199,7 @@ func maxTime(a, b time.Time) time.Time {
 
 func (s *Snapshot) stale(d Decision) *StaleError {
 	e := &StaleError{EffectID: s.Effect.ID, Version: s.Effect.Version, State: s.Effect.State}
-	if !s.Decidable() {
+	if !s.decidableBy(d.Verb) {
 		e.Changed = append(e.Changed, fmt.Sprintf("The effect is %s now and no longer waits for a decision.", s.Effect.State))
 	}
 	if s.EvidenceDigest() != d.Digest {

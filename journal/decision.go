@@ -15,6 +15,7 @@ const (
 	VerbReissue        Verb = "reissue"
 	VerbCloseLanded    Verb = "close_landed"
 	VerbCloseNotLanded Verb = "close_not_landed"
+	VerbReopen         Verb = "reopen" // takes back what policy settled: a person decides after all
 )
 
 // ReissueMode says which provider key the ordered attempt uses.
@@ -25,6 +26,17 @@ const (
 	SameKey ReissueMode = "same_key"
 	NewKey  ReissueMode = "new_key"
 )
+
+// Choice is one way to decide.
+type Choice struct {
+	Verb Verb
+	Mode ReissueMode // reissue only
+}
+
+// Choices lists all of them, in display order.
+func Choices() []Choice {
+	return []Choice{{VerbCloseLanded, ""}, {VerbCloseNotLanded, ""}, {VerbReissue, SameKey}, {VerbReissue, NewKey}, {VerbReopen, ""}}
+}
 
 // ReasonCode is why an operator decided so, for counting.
 type ReasonCode string
@@ -58,7 +70,20 @@ type Decision struct {
 	AuditSeq int64
 	// AssessmentSummary is what the page recommended, kept with the decision.
 	AssessmentSummary string
+	// Overrides are the codes of the blocks that the person accepts to pass over;
+	// when recorded, those that stood in the way. Always with a second person.
+	Overrides []string
+	// BreakGlass: the person acts without the second one; a review follows.
+	BreakGlass bool
+	// Approval is the second person's word; nil where none was asked for.
+	Approval *Approval
+	// Rules are the names of the policy rules that asked something of it; set when
+	// recorded.
+	Rules []string
 }
+
+// Choice is what the decision chooses.
+func (d Decision) Choice() Choice { return Choice{d.Verb, d.Mode} }
 
 // Actor is who acts, as the server derived it from the session or token.
 type Actor struct {
@@ -66,7 +91,14 @@ type Actor struct {
 	Subject string `json:"sub"`
 	Name    string `json:"name"`
 	Roles   []Role `json:"roles,omitempty"`
+	// Groups are those of the identity provider that the policy names.
+	Groups []string `json:"groups,omitempty"`
+	// AuthAt is when the person last proved who they are; zero = nobody said.
+	AuthAt time.Time `json:"-"`
 }
+
+// Same reports whether both are one person. Names and roles don't matter.
+func (a Actor) Same(b Actor) bool { return a.Issuer == b.Issuer && a.Subject == b.Subject }
 
 // Role is what a person may do.
 type Role string
@@ -108,9 +140,15 @@ func (d Decision) Validate() error {
 		if d.Mode != SameKey && d.Mode != NewKey {
 			return invalid("mode", "must be same_key or new_key for a reissue")
 		}
-	case VerbCloseLanded, VerbCloseNotLanded:
+	case VerbCloseLanded, VerbCloseNotLanded, VerbReopen:
 	default:
-		return invalid("verb", "must be reissue, close_landed or close_not_landed")
+		return invalid("verb", "must be reissue, close_landed, close_not_landed or reopen")
+	}
+	if d.Verb != VerbReissue && d.Mode != "" {
+		return invalid("mode", "belongs to a reissue only")
+	}
+	if len(d.Overrides) > 10 {
+		return invalid("overrides", "names more blocks than there are")
 	}
 	known := false
 	for _, c := range ReasonCodes() {
@@ -119,12 +157,8 @@ func (d Decision) Validate() error {
 	if !known {
 		return invalid("reason_code", "is missing or unknown: pick one from the list")
 	}
-	text := strings.TrimSpace(d.Reason)
-	if n := utf8.RuneCountInString(text); n < MinReasonRunes {
-		return invalid("reason", fmt.Sprintf("has %d characters: say in at least %d why you decide so; the reviewer reads it a year from now", n, MinReasonRunes))
-	}
-	if len(d.Reason) > MaxReasonBytes || !utf8.ValidString(d.Reason) || strings.ContainsRune(d.Reason, 0) {
-		return invalid("reason", fmt.Sprintf("must be valid text of at most %d bytes", MaxReasonBytes))
+	if err := checkReason(d.Reason); err != nil {
+		return err
 	}
 	if len(d.ProviderID) > 500 || !utf8.ValidString(d.ProviderID) || strings.ContainsRune(d.ProviderID, 0) {
 		return invalid("provider_id", "must be valid text of at most 500 bytes")
@@ -135,43 +169,13 @@ func (d Decision) Validate() error {
 	return nil
 }
 
-// Policy is what the installation asks of decisions and orders.
-type Policy struct {
-	Version string
-	// EvidenceMaxAge: older evidence is pulled again before a decision.
-	EvidenceMaxAge time.Duration
-	// OrderEvidenceAge: an order expires when the evidence that it stands on is
-	// this old.
-	OrderEvidenceAge time.Duration
-	// PickupWithin: an order expires this long after the decision.
-	PickupWithin time.Duration
-	// WindowMargin is kept between a same_key order's end and the key window's.
-	WindowMargin time.Duration
-	// RetryBudget is how many transient failures one turn may spend.
-	RetryBudget int
-	// VerifyLimit is how many looks a journal_deduped effect gets before it is parked.
-	VerifyLimit int
-	// MinLease, DefaultLease and MaxLease bound what begin may ask for.
-	MinLease, DefaultLease, MaxLease time.Duration
-	// RetryGrace: a fenced INTENT nobody retried this long after retry_at needs attention.
-	RetryGrace time.Duration
-	// AlertInterval: a group (tool and provider) that got an alert is left alone
-	// for so long; what comes up meanwhile goes into the next one.
-	AlertInterval time.Duration
-	// SettleFound names the tools whose effects a FOUND settles as landed without a
-	// person. For journal_deduped the class settles a stuck INTENT anyway; a PARKED
-	// effect settles so only if its tool is named here.
-	SettleFound map[string]bool
-	// BackoffBase and BackoffCap shape the wait that fail answers with.
-	BackoffBase, BackoffCap time.Duration
-}
-
-// DefaultPolicy is used where the configuration says nothing.
-func DefaultPolicy() Policy {
-	return Policy{
-		Version: "default/1", EvidenceMaxAge: 5 * time.Minute, OrderEvidenceAge: time.Hour,
-		PickupWithin: 24 * time.Hour, WindowMargin: 5 * time.Minute, RetryBudget: 6, VerifyLimit: 12,
-		MinLease: time.Second, DefaultLease: time.Minute, MaxLease: time.Hour,
-		RetryGrace: 2 * time.Minute, AlertInterval: 5 * time.Minute, BackoffBase: 500 * time.Millisecond, BackoffCap: time.Minute,
+// checkReason holds what a person writes to the same measure everywhere.
+func checkReason(reason string) error {
+	if n := utf8.RuneCountInString(strings.TrimSpace(reason)); n < MinReasonRunes {
+		return invalid("reason", fmt.Sprintf("has %d characters: say in at least %d why you decide so; the reviewer reads it a year from now", n, MinReasonRunes))
 	}
+	if len(reason) > MaxReasonBytes || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+		return invalid("reason", fmt.Sprintf("must be valid text of at most %d bytes", MaxReasonBytes))
+	}
+	return nil
 }

@@ -52,6 +52,7 @@ type Effect struct {
 	ProbablyDouble bool // two landings are known or likely
 	Orphan         bool // born from a report, not from a begin
 	GaveUp         bool // the retry budget was spent and nothing may have landed
+	PolicyOff      bool // a person took a settlement by policy back: none follows
 	Drifted        bool // a later begin had other non-identity fields
 
 	OpenDelivery bool      // a resolution or order that no runtime acknowledged yet
@@ -146,6 +147,8 @@ const (
 	EventDrift        = "drift"      // a begin with other non-identity fields
 	EventParked       = "parked"
 	EventEvidence     = "evidence"
+	EventProposed     = "proposed"       // a decision waits for the second person
+	EventProposalOver = "proposal_ended" // rejected, withdrawn, or overtaken
 	EventDecided      = "decided"
 	EventOrderVoid    = "order_void"
 	EventOrderExpired = "order_expired"

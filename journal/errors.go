@@ -96,9 +96,35 @@ type BlockedError struct {
 	Verb   Verb
 	Reason string
 	Until  time.Time // when the block ends; zero = not by itself
+	// Overridable: the policy lets a second person pass over it.
+	Overridable bool
 }
 
 func (e *BlockedError) Error() string { return fmt.Sprintf("%s is blocked: %s", e.Verb, e.Reason) }
+
+// Codes of a PolicyError.
+const (
+	PolicyForbidden    = "forbidden"        // by a rule, to everybody
+	PolicyNotYours     = "not_yours"        // a rule leaves it to other groups
+	PolicySecondPerson = "second_person"    // it has to be proposed
+	PolicyNoBreakGlass = "no_break_glass"   // the actor may not act alone
+	PolicyStepUp       = "step_up"          // the login is too old
+	PolicyOwnProposal  = "own_proposal"     // the proposer never approves
+	PolicyRole         = "role"             // the role is missing
+	PolicyNoProposal   = "no_proposal"      // none is open: it was ended, or is over
+	PolicyProposed     = "already_proposed" // another proposal is open
+)
+
+// PolicyError refuses a decision, proposal or approval for what the policy asks
+// (403, or 409 for a proposal that is open or over).
+type PolicyError struct {
+	Code   string        // one of the Policy* codes
+	Rule   string        // the rule's name, empty if none
+	Detail string        // what it asks, and what to do
+	Within time.Duration // PolicyStepUp: how old the login may be
+}
+
+func (e *PolicyError) Error() string { return e.Detail }
 
 // DoneUnrecordedError: the effect happened and the journal could not record
 // it within the time allowed. The caller must not repeat it. The same facts

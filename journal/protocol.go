@@ -135,6 +135,7 @@ const (
 	ResolvedCommitted     ResolutionKind = "committed"        // a late commit settled it
 	ResolvedRejected      ResolutionKind = "rejected"         // a late refusal settled it
 	ResolvedByPolicy      ResolutionKind = "found"            // evidence settled it by policy
+	ResolvedReopened      ResolutionKind = "reopened"         // a correction: what policy settled is taken back, wait for a person
 	ResolvedContradiction ResolutionKind = "contradicted"     // a correction: it was closed and has landed after all
 )
 

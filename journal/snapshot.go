@@ -12,6 +12,7 @@ type Snapshot struct {
 	Attempts []Attempt // ascending; the last is the current one
 	Looks    []Look    // ascending by Seq
 	Order    *Order    // the newest order, nil if none
+	Proposal *Proposal // the newest proposal, nil if none
 	Handles  []Handle
 	Budget   Budget
 	// CanLook: an adapter is configured for the effect's provider.
@@ -45,6 +46,7 @@ type Change struct {
 	// Resolutions get an audit row and a delivery row each.
 	Resolutions []Resolution
 	Decision    *Decision // gets an audit row
+	Proposal    *Proposal // to insert or end; gets an audit row, unless a decision ends it
 	SpendBudget bool
 	// AckOpen closes the effect's open deliveries: the worker just learned the
 	// outcome. The value says who.
@@ -68,7 +70,7 @@ const (
 func (s *Snapshot) Unchanged(c Change) bool {
 	a, b := &s.Effect, &c.Effect
 	return len(c.Attempts) == 0 && c.Granted == nil && c.Order == nil && len(c.Events) == 0 &&
-		len(c.Resolutions) == 0 && c.Decision == nil && !c.SpendBudget && c.AckOpen == "" &&
+		len(c.Resolutions) == 0 && c.Decision == nil && c.Proposal == nil && !c.SpendBudget && c.AckOpen == "" &&
 		a.State == b.State && a.NextLookAt.Equal(b.NextLookAt) && a.RetryAt.Equal(b.RetryAt) &&
 		a.GaveUp == b.GaveUp && a.Looks == b.Looks && a.ClearedAttempt == b.ClearedAttempt
 }

@@ -110,4 +110,5 @@ const (
 	ReasonContradicted   = "contradicted"     // closed, then shown to have landed
 	ReasonClock          = "clock"            // the database's clock stepped: automatic attempts wait
 	ReasonRestored       = "journal_restored" // parked by a recovery
+	ReasonReopened       = "reopened"         // a person took the settlement by policy back
 )

@@ -25,6 +25,11 @@ var ErrNotAllowed = errors.New("your role may not decide: an operator or approve
 type Store interface {
 	Snapshot(ctx context.Context, id string) (journal.Snapshot, error)
 	Decide(ctx context.Context, d journal.Decision) (journal.Decision, error)
+	Propose(ctx context.Context, d journal.Decision) (journal.Proposal, error)
+	Approve(ctx context.Context, a journal.Approval) (journal.Decision, error)
+	Reject(ctx context.Context, a journal.Approval) error
+	// DecisionOf is the decision that a proposal led to.
+	DecisionOf(ctx context.Context, effectID, proposalID string) (journal.Decision, error)
 	// Refused records a refusal in the audit trail.
 	Refused(ctx context.Context, d journal.Decision, why string) error
 }
@@ -50,78 +55,162 @@ func New(store Store, looker Looker, log *slog.Logger) *UseCase {
 // Result is what became of a decision.
 type Result struct {
 	Decision journal.Decision
-	// Repeated: the same person had already decided the same on this ground (a
-	// second click, a second tab); Decision is that first one.
+	// Proposal is set instead where the policy asks for a second person: it waits,
+	// and nothing is ordered or closed yet.
+	Proposal *journal.Proposal
+	// Repeated: the same person had already decided or proposed the same on this
+	// ground (a second click, a second tab); the result is that first one.
 	Repeated bool
 }
 
-// Decide carries an operator's decision. Errors: *journal.InvalidError,
-// ErrNotAllowed, journal.ErrNotFound, *journal.StaleError with what changed and
-// who was faster, *journal.BlockedError.
+// Decide carries an operator's decision, or proposes it where the policy asks for
+// a second person. Errors: *journal.InvalidError, ErrNotAllowed,
+// journal.ErrNotFound, *journal.StaleError with what changed and who was faster,
+// *journal.BlockedError, *journal.PolicyError.
 func (u *UseCase) Decide(ctx context.Context, d journal.Decision) (Result, error) {
 	d.Reason = strings.TrimSpace(d.Reason)
+	d.Approval = nil // comes from Approve only
 	if err := d.Validate(); err != nil {
 		return Result{}, err
 	}
 	if !d.Actor.MayDecide() {
 		return Result{}, u.refuse(ctx, d, ErrNotAllowed)
 	}
-	d, err := u.refresh(ctx, d)
+	ground, err := u.refresh(ctx, ground{d.EffectID, d.Expected, d.Digest}, d)
 	if err != nil {
 		return u.refusedOrRepeated(ctx, d, err)
 	}
+	d.Expected, d.Digest = ground.version, ground.digest
 	done, err := u.store.Decide(ctx, d)
+	if asks(err, journal.PolicySecondPerson) {
+		p, err := u.store.Propose(ctx, d)
+		if err != nil {
+			return u.refusedOrRepeated(ctx, d, err)
+		}
+		return Result{Proposal: &p}, nil
+	}
 	if err != nil {
 		return u.refusedOrRepeated(ctx, d, err)
 	}
 	return Result{Decision: done}, nil
 }
 
-// refresh pulls the evidence again when it is older than the policy allows. If
-// the provider says what it said before, the decision goes on against the new
-// version; if not, it is stale and the person sees the news.
-func (u *UseCase) refresh(ctx context.Context, d journal.Decision) (journal.Decision, error) {
-	s, err := u.store.Snapshot(ctx, d.EffectID)
-	if err != nil {
-		return d, err
+// Approve carries what somebody proposed, on the word of a second person.
+// Evidence that is too old is pulled again first. Errors as of Decide.
+func (u *UseCase) Approve(ctx context.Context, a journal.Approval) (Result, error) {
+	a.Reason = strings.TrimSpace(a.Reason)
+	if err := a.Validate(); err != nil {
+		return Result{}, err
 	}
-	if !u.looker.CanLook(s.Effect.Provider) || !s.Decidable() || s.Effect.Version != d.Expected || s.EvidenceDigest() != d.Digest {
-		return d, nil // the transaction says what is wrong, if anything is
+	s, err := u.store.Snapshot(ctx, a.EffectID)
+	if err != nil {
+		return Result{}, err
+	}
+	d := journal.Decision{EffectID: a.EffectID, Expected: a.Expected, Actor: a.Actor, Reason: a.Reason, Approval: &a}
+	if p := s.Proposal; p != nil && p.ID == a.ProposalID {
+		d.Verb, d.Mode = p.Decision.Verb, p.Decision.Mode
+		if p.Ended == journal.ProposalApproved && p.EndedBy.Same(a.Actor) {
+			return u.approvedBefore(ctx, a)
+		}
+	}
+	ground, err := u.refresh(ctx, ground{a.EffectID, a.Expected, a.Digest}, d)
+	if err != nil {
+		return u.refusedOrRepeated(ctx, d, err)
+	}
+	a.Expected, a.Digest = ground.version, ground.digest
+	done, err := u.store.Approve(ctx, a)
+	if err != nil {
+		return u.refusedOrRepeated(ctx, d, err)
+	}
+	return Result{Decision: done}, nil
+}
+
+// approvedBefore: a second click of the same approver.
+func (u *UseCase) approvedBefore(ctx context.Context, a journal.Approval) (Result, error) {
+	done, err := u.store.DecisionOf(ctx, a.EffectID, a.ProposalID)
+	return Result{Decision: done, Repeated: true}, err
+}
+
+// Reject ends a proposal without a decision; by its own proposer it is a
+// withdrawal.
+func (u *UseCase) Reject(ctx context.Context, a journal.Approval) error {
+	a.Reason = strings.TrimSpace(a.Reason)
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	return u.store.Reject(ctx, a)
+}
+
+func asks(err error, code string) bool {
+	var pe *journal.PolicyError
+	return errors.As(err, &pe) && pe.Code == code
+}
+
+// ground is what a person saw when they decided.
+type ground struct {
+	effect  string
+	version int64
+	digest  string
+}
+
+// refresh pulls evidence that is older than the policy allows. If it says the
+// same as before, the decision goes on upon it; if not, the transaction refuses
+// and the person sees why.
+func (u *UseCase) refresh(ctx context.Context, g ground, d journal.Decision) (ground, error) {
+	s, err := u.store.Snapshot(ctx, g.effect)
+	if err != nil {
+		return g, err
+	}
+	if !u.looker.CanLook(s.Effect.Provider) || !s.Decidable() || s.Effect.Version != g.version || s.EvidenceDigest() != g.digest {
+		return g, nil // the transaction says what is wrong, if anything is
 	}
 	last, looked := s.LastLook()
-	if looked && s.Now.Sub(last.StartedAt) <= s.Policy.EvidenceMaxAge {
-		return d, nil
+	if looked && s.Now.Sub(last.StartedAt) <= s.Policy.Asks(&s, &d).EvidenceMaxAge {
+		return g, nil
 	}
-	if _, err := u.looker.LookNow(ctx, d.EffectID, "operator:"+d.Actor.Subject); err != nil {
-		return d, fmt.Errorf("pulling fresh evidence: %w", err)
+	if _, err := u.looker.LookNow(ctx, g.effect, "operator:"+d.Actor.Subject); err != nil {
+		return g, fmt.Errorf("pulling fresh evidence: %w", err)
 	}
-	after, err := u.store.Snapshot(ctx, d.EffectID)
+	after, err := u.store.Snapshot(ctx, g.effect)
 	if err != nil {
-		return d, err
+		return g, err
 	}
 	fresh, _ := after.LastLook()
 	same := looked && fresh.Verdict == last.Verdict && fresh.Reason == last.Reason
 	if same && after.Effect.Version == s.Effect.Version+1 && after.Effect.State == s.Effect.State {
-		d.Expected, d.Digest = after.Effect.Version, after.EvidenceDigest()
+		g.version, g.digest = after.Effect.Version, after.EvidenceDigest()
 	}
-	return d, nil
+	return g, nil
 }
 
 // refusedOrRepeated turns a second click into the first one's outcome, and
 // records every true refusal.
 func (u *UseCase) refusedOrRepeated(ctx context.Context, d journal.Decision, err error) (Result, error) {
-	var stale *journal.StaleError
-	if errors.As(err, &stale) && stale.Winner != nil {
-		w := stale.Winner
-		if w.Actor.Issuer == d.Actor.Issuer && w.Actor.Subject == d.Actor.Subject && w.Verb == d.Verb && w.Mode == d.Mode && w.Reason == d.Reason {
-			return Result{Decision: *w, Repeated: true}, nil
+	var (
+		stale   *journal.StaleError
+		blocked *journal.BlockedError
+		policy  *journal.PolicyError
+	)
+	isStale, isPolicy := errors.As(err, &stale), errors.As(err, &policy)
+	if isStale && stale.Winner != nil && same(*stale.Winner, d) {
+		return Result{Decision: *stale.Winner, Repeated: true}, nil
+	}
+	if isStale || isPolicy && policy.Code == journal.PolicyProposed {
+		s, loadErr := u.store.Snapshot(ctx, d.EffectID)
+		if p := s.Proposal; loadErr == nil && p.Open(s.Now) && same(p.Decision, d) {
+			return Result{Proposal: p, Repeated: true}, nil
 		}
 	}
-	var blocked *journal.BlockedError
-	if errors.As(err, &stale) || errors.As(err, &blocked) {
+	// Who has to sign in again was not refused.
+	if isStale || errors.As(err, &blocked) || isPolicy && policy.Code != journal.PolicyStepUp {
 		return Result{}, u.refuse(ctx, d, err)
 	}
 	return Result{}, err
+}
+
+// same: one person's same word.
+func same(a, b journal.Decision) bool {
+	return a.Actor.Same(b.Actor) && a.Verb == b.Verb && a.Mode == b.Mode && a.Reason == b.Reason
 }
 
 func (u *UseCase) refuse(ctx context.Context, d journal.Decision, why error) error {

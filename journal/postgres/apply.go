@@ -111,6 +111,7 @@ func standing(ctx context.Context, tx pgx.Tx) error {
 // apply writes one Change. The effect's row comes first: its WHERE decides
 // whether this transition is the one that happens.
 func (s *Store) apply(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change) error {
+	l.Overtaken(&c)
 	n, err := s.q.SaveEffect(ctx, tx, saveParams(l, c))
 	if err != nil {
 		return s.applyError(err)
@@ -155,7 +156,7 @@ func (s *Store) applyError(err error) error {
 	if isCode(err, "40001") || isCode(err, "40P01") {
 		return errConflict
 	}
-	if isCode(err, "23505") && (constraint(err) == "orders_open" || constraint(err) == "decisions_effect_id_effect_version_key") {
+	if isCode(err, "23505") && (constraint(err) == "orders_open" || constraint(err) == "proposals_open" || constraint(err) == "decisions_effect_id_effect_version_key") {
 		return errConflict
 	}
 	return mapError("writing a transition", err)
@@ -173,6 +174,11 @@ func (s *Store) applyAudited(ctx context.Context, tx pgx.Tx, l *loaded, c journa
 			return s.applyError(err)
 		}
 	}
+	if c.Proposal != nil {
+		if err := s.applyProposal(ctx, tx, l, c); err != nil {
+			return err
+		}
+	}
 	for i, r := range c.Resolutions {
 		entry := s.entry(l, c, "resolved:"+string(r.Kind), r.By, r.Reason)
 		if d := c.Decision; d != nil && i == 0 {
@@ -186,6 +192,9 @@ func (s *Store) applyAudited(ctx context.Context, tx pgx.Tx, l *loaded, c journa
 			d.AuditSeq = seq
 			if err := s.q.AddDecision(ctx, tx, decisionParams(l, *d, seq)); err != nil {
 				return s.applyError(err)
+			}
+			if err := s.openReview(ctx, tx, l, *d); err != nil {
+				return err
 			}
 		}
 		if err := s.deliver(ctx, tx, l, c, r, seq); err != nil {
@@ -236,31 +245,6 @@ func (s *Store) entry(l *loaded, c journal.Change, kind, actor, reason string) a
 		Actor: actor, Reason: clean(reason, journal.MaxReasonBytes), Evidence: l.EvidenceDigest(), Policy: s.policy.Version, Result: audit.Done}
 }
 
-func (s *Store) decisionEntry(l *loaded, c journal.Change, d journal.Decision) audit.Entry {
-	e := s.entry(l, c, "decided:"+string(d.Verb), "operator:"+d.Actor.Subject, d.Reason)
-	e.Issuer, e.Name, e.Source, e.Code = d.Actor.Issuer, d.Actor.Name, d.Source, string(d.ReasonCode)
-	e.Detail = map[string]string{"decision": d.ID, "recommended": d.AssessmentSummary}
-	for k, v := range map[string]string{"mode": string(d.Mode), "provider_id": d.ProviderID} {
-		if v != "" {
-			e.Detail[k] = v
-		}
-	}
-	if d.Order != nil {
-		e.Detail["order"], e.Detail["order_expires_at"] = d.Order.ID, d.Order.ExpiresAt.UTC().Format(time.RFC3339Nano)
-	}
-	return e
-}
-
-func decisionParams(l *loaded, d journal.Decision, seq int64) sqlc.AddDecisionParams {
-	p := sqlc.AddDecisionParams{ID: d.ID, AuditSeq: seq, EffectID: d.EffectID, EffectVersion: d.Expected, Verb: string(d.Verb), Mode: string(d.Mode),
-		Issuer: d.Actor.Issuer, Subject: d.Actor.Subject, Name: d.Actor.Name, Source: d.Source, ReasonCode: string(d.ReasonCode), Reason: d.Reason,
-		ProviderID: d.ProviderID, EvidenceDigest: d.Digest, Recommended: d.AssessmentSummary, PolicyVersion: l.Policy.Version, At: d.At}
-	if d.Order != nil {
-		p.OrderID = &d.Order.ID
-	}
-	return p
-}
-
 // saveParams writes the row after, guarded by the row before.
 func saveParams(l *loaded, c journal.Change) sqlc.SaveEffectParams {
 	e, was := c.Effect, l.row
@@ -269,7 +253,7 @@ func saveParams(l *loaded, c journal.Change) sqlc.SaveEffectParams {
 		State: string(e.State), Issue: int32(e.Issue), ParkedReason: e.ParkedReason, RetryAt: timePtr(e.RetryAt),
 		ClearedAttempt: int32(e.ClearedAttempt), Result: e.Result, ProviderID: clean(e.ProviderID, 1000), SettledBy: clean(e.SettledBy, 300),
 		Refusal: clean(e.Refusal, 4000), Contradicted: e.Contradicted, ProbablyDouble: e.ProbablyDouble, Orphan: e.Orphan,
-		GaveUp: e.GaveUp, Drifted: e.Drifted, OpenDelivery: e.OpenDelivery, NextLookAt: timePtr(e.NextLookAt), Looks: int32(e.Looks),
+		GaveUp: e.GaveUp, Drifted: e.Drifted, PolicyOff: e.PolicyOff, OpenDelivery: e.OpenDelivery, NextLookAt: timePtr(e.NextLookAt), Looks: int32(e.Looks),
 		StateAt: e.StateAt, ClientTimeoutMs: ms(e.ClientTimeout),
 		Attempt: was.Attempt, ClaimID: was.ClaimID, LeaseToken: was.LeaseToken, OrderID: was.OrderID, Worker: was.Worker,
 		GrantedAt: was.GrantedAt, LeaseUntil: was.LeaseUntil, SendBy: was.SendBy, AttemptDeadline: was.AttemptDeadline,

@@ -14,9 +14,19 @@ import (
 // derived by the server. A *journal.StaleError carries the decision that was
 // faster, if there was one.
 func (s *Store) Decide(ctx context.Context, d journal.Decision) (journal.Decision, error) {
+	return s.decide(ctx, d, func(sn *journal.Snapshot) (journal.Change, error) { return sn.Decide(d) })
+}
+
+// Approve carries what was proposed, on the second person's word.
+func (s *Store) Approve(ctx context.Context, a journal.Approval) (journal.Decision, error) {
+	d := journal.Decision{EffectID: a.EffectID, Expected: a.Expected}
+	return s.decide(ctx, d, func(sn *journal.Snapshot) (journal.Change, error) { return sn.Approve(a) })
+}
+
+func (s *Store) decide(ctx context.Context, d journal.Decision, move func(*journal.Snapshot) (journal.Change, error)) (journal.Decision, error) {
 	done := d
 	err := s.transition(ctx, s.byID(d.EffectID), func(_ context.Context, _ pgx.Tx, l *loaded) (journal.Change, bool, error) {
-		c, err := l.Decide(d)
+		c, err := move(&l.Snapshot)
 		if err != nil {
 			return c, false, err
 		}
@@ -29,6 +39,45 @@ func (s *Store) Decide(ctx context.Context, d journal.Decision) (journal.Decisio
 		stale.Winner = s.winner(ctx, d)
 	}
 	return done, err
+}
+
+// Propose records a decision that waits for its second person, with an audit
+// row. It orders nothing.
+func (s *Store) Propose(ctx context.Context, d journal.Decision) (journal.Proposal, error) {
+	var done journal.Proposal
+	err := s.transition(ctx, s.byID(d.EffectID), func(_ context.Context, _ pgx.Tx, l *loaded) (journal.Change, bool, error) {
+		c, err := l.Propose(d)
+		if err != nil {
+			return c, false, err
+		}
+		done = *c.Proposal
+		c.Proposal = &done
+		return c, true, nil
+	})
+	var stale *journal.StaleError
+	if errors.As(err, &stale) {
+		stale.Winner = s.winner(ctx, d)
+	}
+	return done, err
+}
+
+// Reject ends a proposal without a decision.
+func (s *Store) Reject(ctx context.Context, a journal.Approval) error {
+	return s.transition(ctx, s.byID(a.EffectID), pure(func(sn *journal.Snapshot) (journal.Change, error) { return sn.Reject(a) }))
+}
+
+// DecisionOf is the decision that a proposal led to.
+func (s *Store) DecisionOf(ctx context.Context, effectID, proposalID string) (journal.Decision, error) {
+	rows, err := s.q.DecisionsOf(ctx, s.pool, effectID)
+	if err != nil {
+		return journal.Decision{}, mapError("loading the decisions on effect "+effectID, err)
+	}
+	for _, r := range rows {
+		if strOf(r.ProposalID) == proposalID {
+			return toDecision(r), nil
+		}
+	}
+	return journal.Decision{}, journal.ErrNotFound
 }
 
 // winner finds the decision on the version that d was made for, or the newest.

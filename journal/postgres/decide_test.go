@@ -34,8 +34,10 @@ func useCase(d *desk, v journal.Verdict) (*decide.UseCase, *provider) {
 }
 
 // parkedWith parks an at_most_once effect and records one look.
-func (d *desk) parkedWith(v journal.Verdict) string {
-	a := parked(d, request("mail.send", "run-1/step/do"))
+func (d *desk) parkedWith(v journal.Verdict) string { return d.parkedKey("run-1/step/do", v) }
+
+func (d *desk) parkedKey(key string, v journal.Verdict) string {
+	a := parked(d, request("mail.send", key))
 	d.look(a.EffectID, v)
 	return a.EffectID
 }
@@ -245,7 +247,8 @@ func TestDecide_Refuses(t *testing.T) {
 		{"no mode", func(x *journal.Decision) { x.Mode = "" }, &invalid},
 		{"no version", func(x *journal.Decision) { x.Expected = 0 }, &invalid},
 		{"a hit blocks a re-issue", func(*journal.Decision) {}, &blocked},
-		{"a hit blocks closing as not landed", func(x *journal.Decision) { x.Verb = journal.VerbCloseNotLanded }, &blocked},
+		{"a hit blocks closing as not landed", func(x *journal.Decision) { x.Verb, x.Mode = journal.VerbCloseNotLanded, "" }, &blocked},
+		{"a mode without a re-issue", func(x *journal.Decision) { x.Verb = journal.VerbCloseLanded }, &invalid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

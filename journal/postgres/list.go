@@ -32,16 +32,13 @@ const (
 	// refDays are the days that effects_ref is filed by, from its two ends.
 	refDays = `array(select d.first + n from (select min((x.created_at at time zone 'UTC')::date) as first,
 		max((x.created_at at time zone 'UTC')::date) as last from effects x) d, generate_series(0, d.last - d.first) n)`
-	// listedColumns are those of sqlc.Effect in their order, but without what only
-	// the effect page shows: args and results may be long, and fifty rows of the
-	// rest would cost a page half its time.
-	listedColumns = `e.id, e.namespace, ''::text as key, e.ref, e.tool, e.class, e.provider, e.key_window_ms, e.client_timeout_ms, e.root_run,
-		e.root_run_started_at, ''::text as turn, ''::text as run, ''::text as step, e.operation, e.subject, e.amount, e.currency, null::jsonb
-		as labels, null::bytea as args, ''::text as fingerprint, e.fingerprint_rule, null::bytea as resume, e.supersedes, ''::text as
-		traceparent, e.state, e.version, e.issue, e.parked_reason, e.retry_at, e.cleared_attempt, null::bytea as result, e.provider_id,
-		e.settled_by, e.refusal, e.contradicted, e.probably_double, e.orphan, e.gave_up, e.drifted, e.open_delivery, e.next_look_at, e.looks,
-		e.created_at, e.state_at, e.attempt, ''::text as claim_id, ''::text as lease_token, e.order_id, e.worker, e.granted_at, e.lease_until,
-		e.send_by, e.attempt_deadline, e.attempt_timeout_ms, e.fenced_at, e.attention_at, null::text as search_text`
+	// listedColumns are what listTargets takes: those of sqlc.Effect without what
+	// only the effect page shows (args and results may be long).
+	listedColumns = `e.id, e.namespace, e.ref, e.tool, e.class, e.provider, e.key_window_ms, e.client_timeout_ms, e.root_run,
+		e.root_run_started_at, e.operation, e.subject, e.amount, e.currency, e.supersedes, e.state, e.version, e.issue, e.parked_reason,
+		e.retry_at, e.cleared_attempt, e.provider_id, e.settled_by, e.refusal, e.contradicted, e.probably_double, e.orphan, e.gave_up,
+		e.drifted, e.policy_off, e.open_delivery, e.next_look_at, e.looks, e.created_at, e.state_at, e.attempt, e.order_id, e.worker,
+		e.granted_at, e.lease_until, e.send_by, e.attempt_deadline, e.attempt_timeout_ms, e.fenced_at`
 	// countsSQL names effects_open_counts by its predicate, and coalesce hides the
 	// other indexes: the planner would join two of them, take their predicates for
 	// independent and expect next to nothing.
@@ -173,6 +170,16 @@ func clock(ctx context.Context, page *journal.ListPage) func(sqlc.DBTX) error {
 	return func(db sqlc.DBTX) error { return db.QueryRow(ctx, "select clock_timestamp()").Scan(&page.Now) }
 }
 
+// listTargets is where listedColumns go. By hand: reading fifty rows by reflection
+// would cost a page a third of its time.
+func listTargets(e *sqlc.Effect) []any {
+	return []any{&e.ID, &e.Namespace, &e.Ref, &e.Tool, &e.Class, &e.Provider, &e.KeyWindowMs, &e.ClientTimeoutMs, &e.RootRun,
+		&e.RootRunStartedAt, &e.Operation, &e.Subject, &e.Amount, &e.Currency, &e.Supersedes, &e.State, &e.Version, &e.Issue, &e.ParkedReason,
+		&e.RetryAt, &e.ClearedAttempt, &e.ProviderID, &e.SettledBy, &e.Refusal, &e.Contradicted, &e.ProbablyDouble, &e.Orphan, &e.GaveUp,
+		&e.Drifted, &e.PolicyOff, &e.OpenDelivery, &e.NextLookAt, &e.Looks, &e.CreatedAt, &e.StateAt, &e.Attempt, &e.OrderID, &e.Worker,
+		&e.GrantedAt, &e.LeaseUntil, &e.SendBy, &e.AttemptDeadline, &e.AttemptTimeoutMs, &e.FencedAt}
+}
+
 // readRows reads listedColumns.
 func readRows(ctx context.Context, sql string, args []any, into *[]sqlc.Effect) func(sqlc.DBTX) error {
 	return func(db sqlc.DBTX) error {
@@ -180,7 +187,12 @@ func readRows(ctx context.Context, sql string, args []any, into *[]sqlc.Effect) 
 		if err != nil {
 			return err
 		}
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByPos[sqlc.Effect])
+		var e sqlc.Effect
+		to := listTargets(&e)
+		_, err = pgx.ForEachRow(rows, to, func() error {
+			*into = append(*into, e)
+			return nil
+		})
 		return err
 	}
 }
@@ -194,7 +206,7 @@ func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.E
 		return s.walk(ctx, f, w, limit, f.RootRun != "", page)
 	}
 	if len(found) > 0 {
-		w.add("e.id <> all (?::uuid[])", idsOf(found))
+		w.add("e.id <> all (?::text[]::uuid[])", idsOf(found))
 		if len(f.Query) >= wholeName {
 			page.Total = 0
 			return nil, nil
@@ -228,7 +240,7 @@ func (s *Store) collect(ctx context.Context, f journal.ListFilter, w *where, lim
 		return nil, mapError("searching the list", err)
 	}
 	var rows []sqlc.Effect
-	err = readRows(ctx, "select "+listedColumns+" from effects e where e.id = any ($1::uuid[]) order by array_position($1::uuid[], e.id)", []any{ids}, &rows)(s.pool)
+	err = readRows(ctx, "select "+listedColumns+" from effects e where e.id = any ($1::text[]::uuid[]) order by array_position($1::text[]::uuid[], e.id)", []any{ids}, &rows)(s.pool)
 	return rows, mapError("searching the list", err)
 }
 
@@ -292,10 +304,12 @@ func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.T
 	var attempts []sqlc.AttemptsOfRow
 	var looks []sqlc.LooksOfRow
 	var orders []sqlc.Order
+	var proposals []sqlc.Proposal
 	err := pipeline(ctx, s.pool,
 		func(db sqlc.DBTX) (err error) { attempts, err = s.q.AttemptsOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err })
+		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err },
+		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err })
 	if err != nil {
 		return nil, mapError("reading the list", err)
 	}
@@ -322,6 +336,15 @@ func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.T
 	for _, o := range orders { // oldest first: the newest stays
 		if sn := byID[o.EffectID]; sn != nil {
 			sn.Order = toOrder(o)
+		}
+	}
+	for _, r := range proposals {
+		p, err := toProposal(r)
+		if err != nil {
+			return nil, err
+		}
+		if sn := byID[r.EffectID]; sn != nil {
+			sn.Proposal = p
 		}
 	}
 	return out, nil

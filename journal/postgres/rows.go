@@ -20,7 +20,7 @@ func toEffect(r sqlc.Effect) (journal.Effect, error) {
 		State: journal.State(r.State), Version: r.Version, Attempt: int(r.Attempt), Issue: int(r.Issue),
 		ParkedReason: r.ParkedReason, RetryAt: timeOf(r.RetryAt), ClearedAttempt: int(r.ClearedAttempt),
 		Result: r.Result, ProviderID: r.ProviderID, SettledBy: r.SettledBy, Refusal: r.Refusal,
-		Contradicted: r.Contradicted, ProbablyDouble: r.ProbablyDouble, Orphan: r.Orphan, GaveUp: r.GaveUp, Drifted: r.Drifted,
+		Contradicted: r.Contradicted, ProbablyDouble: r.ProbablyDouble, Orphan: r.Orphan, GaveUp: r.GaveUp, Drifted: r.Drifted, PolicyOff: r.PolicyOff,
 		OpenDelivery: r.OpenDelivery, NextLookAt: timeOf(r.NextLookAt), Looks: int(r.Looks),
 		CreatedAt: r.CreatedAt, StateAt: r.StateAt,
 	}
@@ -87,10 +87,46 @@ func (row resolutionRow) resolution() journal.Resolution {
 }
 
 func toDecision(r sqlc.Decision) journal.Decision {
-	return journal.Decision{ID: r.ID, EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode),
+	d := journal.Decision{ID: r.ID, EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode),
 		Expected: r.EffectVersion, Digest: r.EvidenceDigest, Actor: journal.Actor{Issuer: r.Issuer, Subject: r.Subject, Name: r.Name},
 		Source: r.Source, ReasonCode: journal.ReasonCode(r.ReasonCode), Reason: r.Reason, ProviderID: r.ProviderID, At: r.At,
-		AuditSeq: r.AuditSeq, AssessmentSummary: r.Recommended}
+		AuditSeq: r.AuditSeq, AssessmentSummary: r.Recommended, Overrides: r.Overrides, BreakGlass: r.BreakGlass, Rules: r.Rules}
+	if r.ApproverSubject != "" {
+		d.Approval = &journal.Approval{ProposalID: strOf(r.ProposalID), EffectID: r.EffectID, At: r.At, Reason: r.ApproverReason,
+			Actor: journal.Actor{Issuer: r.ApproverIssuer, Subject: r.ApproverSubject, Name: r.ApproverName}}
+	}
+	return d
+}
+
+func toProposal(r sqlc.Proposal) (*journal.Proposal, error) {
+	p := &journal.Proposal{ID: r.ID, Version: r.EffectVersion, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, AuditSeq: r.AuditSeq,
+		Ended: r.Ended, EndedAt: timeOf(r.EndedAt), EndedReason: r.EndedReason,
+		Decision: journal.Decision{EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode), Expected: r.EffectVersion,
+			Digest: r.EvidenceDigest, Source: r.Source, ReasonCode: journal.ReasonCode(r.ReasonCode), Reason: r.Reason, ProviderID: r.ProviderID,
+			At: r.CreatedAt, AssessmentSummary: r.Recommended, Overrides: r.Overrides, Rules: r.Rules}}
+	for _, f := range []struct {
+		from []byte
+		to   *journal.Actor
+	}{{r.Actor, &p.Decision.Actor}, {r.EndedBy, &p.EndedBy}} {
+		if len(f.from) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(f.from, f.to); err != nil {
+			return nil, fmt.Errorf("reading proposal %s: %w", r.ID, err)
+		}
+	}
+	return p, nil
+}
+
+func toReview(r sqlc.Review) (journal.Review, error) {
+	v := journal.Review{ID: r.ID, EffectID: r.EffectID, DecisionID: r.DecisionID, OpenedAt: r.OpenedAt, DueAt: r.DueAt,
+		ClosedAt: timeOf(r.ClosedAt), Agreed: r.Agreed, Reason: r.Reason}
+	if len(r.ClosedBy) > 0 {
+		if err := json.Unmarshal(r.ClosedBy, &v.ClosedBy); err != nil {
+			return v, fmt.Errorf("reading review %s: %w", r.ID, err)
+		}
+	}
+	return v, nil
 }
 
 type toolRow struct {

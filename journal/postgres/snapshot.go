@@ -65,6 +65,14 @@ func (s *Store) snapshot(ctx context.Context, tx sqlc.DBTX, r sqlc.EffectByIDRow
 	} else if !errors.Is(err, pgx.ErrNoRows) {
 		return nil, mapError("loading the order of effect "+id, err)
 	}
+	proposal, err := s.q.NewestProposal(ctx, tx, id)
+	if err == nil {
+		if l.Proposal, err = toProposal(proposal); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, pgx.ErrNoRows) {
+		return nil, mapError("loading the proposal for effect "+id, err)
+	}
 	l.Attempts = joinAttempts(r.Effect, attempts)
 	for _, k := range looks {
 		l.Looks = append(l.Looks, toLook(k))

@@ -36,5 +36,22 @@ func (s *Store) Sweep(ctx context.Context, limit int) (int, error) {
 			failed = append(failed, err)
 		}
 	}
-	return moved, errors.Join(failed...)
+	n, err := s.expireProposals(ctx, limit)
+	return moved + n, errors.Join(append(failed, err)...)
+}
+
+// expireProposals ends those that nobody answered in time.
+func (s *Store) expireProposals(ctx context.Context, limit int) (int, error) {
+	ids, err := s.q.OverdueProposals(ctx, s.pool, int32(limit))
+	if err != nil {
+		return 0, mapError("finding overdue proposals", err)
+	}
+	var failed []error
+	for _, id := range ids {
+		err := s.transition(ctx, s.byID(id), pure(func(sn *journal.Snapshot) (journal.Change, error) { return sn.ExpireProposal(), nil }))
+		if err != nil && !errors.Is(err, journal.ErrConflict) {
+			failed = append(failed, err)
+		}
+	}
+	return len(ids), errors.Join(failed...)
 }

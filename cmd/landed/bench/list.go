@@ -29,9 +29,10 @@ type ListOptions struct {
 	Keep bool // leave the folder, for a look by hand or another run
 }
 
-// The journal that a full one is compared with: small, and with enough open
-// effects for a whole page of any filter, as the full one has.
-const baseEffects, baseOpen = 10_000, 5_000
+// baseSettled is how many settled effects the journal has that a full one is
+// compared with; or as many as are open there, if those are more. It has as many
+// open ones as the full one, since what is read is the open ones.
+const baseSettled = 10_000
 
 // ListReport is what was measured.
 type ListReport struct {
@@ -89,7 +90,7 @@ func List(ctx context.Context, o ListOptions, out io.Writer, asJSON bool) (ListR
 	// A desk's heap has tens of megabytes, this one's has four: with the usual
 	// setting the collector would run every thirty pages and be what is measured.
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
-	r := ListReport{Effects: o.Effects, Open: o.Open, BaseEffects: baseEffects, BaseOpen: baseOpen}
+	r := ListReport{Effects: o.Effects, Open: o.Open, BaseEffects: max(baseSettled, o.Open) + o.Open, BaseOpen: o.Open}
 	pg, end, err := startList(ctx, o)
 	if err != nil {
 		return r, err
@@ -136,7 +137,7 @@ func (r *ListReport) measure(ctx context.Context, pg *cluster.Cluster, o ListOpt
 	}
 	defer full.close()
 	r.FillSeconds = time.Since(begun).Seconds()
-	base, err := fillJournal(ctx, pg, "base", baseEffects, baseOpen)
+	base, err := fillJournal(ctx, pg, "base", r.BaseEffects, r.BaseOpen)
 	if err != nil {
 		return err
 	}
@@ -162,6 +163,11 @@ func (r *ListReport) measure(ctx context.Context, pg *cluster.Cluster, o ListOpt
 		return err
 	}
 	if r.Writes, err = compareWrites(ctx, full, empty, each); err != nil {
+		return err
+	}
+	// As the server does every two seconds: the writers' dead entries of
+	// effects_owned go with it.
+	if _, err := full.store.Sweep(ctx, 200); err != nil {
 		return err
 	}
 	after := listReads()[0]

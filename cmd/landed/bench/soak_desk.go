@@ -108,7 +108,7 @@ func (o *soakOperator) decide(ctx context.Context, row journal.Snapshot) error {
 		d.Verb, d.ReasonCode = journal.VerbCloseNotLanded, "evidence_not_found"
 	case journal.RecommendReissue:
 		d.Verb, d.Mode, d.ReasonCode = journal.VerbReissue, a.Mode, "evidence_not_found"
-		if o.s.dice.below(10) == 0 && a.BlockCloseNotLanded == nil && len(s.Exposed()) == 0 { // no longer wanted
+		if o.s.dice.below(10) == 0 && a.BlockFor(journal.VerbCloseNotLanded, "") == nil && len(s.Exposed()) == 0 { // no longer wanted
 			d.Verb, d.Mode = journal.VerbCloseNotLanded, ""
 		}
 	default:

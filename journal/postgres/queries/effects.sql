@@ -47,7 +47,7 @@ select v.id, v.namespace, v.key, v.ref, t.name, t.class, t.provider, t.key_windo
     'INTENT', statement_timestamp(), statement_timestamp(),
     v.claim_id, v.lease_token, v.worker, statement_timestamp(), statement_timestamp() + v.lease_ms * interval '1 ms', statement_timestamp() + v.lease_ms * interval '1 ms',
     statement_timestamp() + (v.lease_ms + greatest(t.client_timeout_ms, v.client_timeout_ms)) * interval '1 ms', greatest(t.client_timeout_ms, v.client_timeout_ms)
-from (select unnest(sqlc.arg(ids)::uuid[]) as id, unnest(sqlc.arg(namespaces)::text[]) as namespace,
+from (select unnest(cast(sqlc.arg(ids)::text[] as uuid[])) as id, unnest(sqlc.arg(namespaces)::text[]) as namespace,
         unnest(sqlc.arg(keys)::text[]) as key, unnest(sqlc.arg(refs)::text[]) as ref,
         unnest(sqlc.arg(client_timeouts)::bigint[]) as client_timeout_ms, unnest(sqlc.arg(root_runs)::text[]) as root_run,
         unnest(sqlc.arg(root_runs_started)::text[]) as root_run_started_at, unnest(sqlc.arg(turns)::text[]) as turn,
@@ -104,7 +104,7 @@ returning version;
 -- CommitEffect for several.
 update effects e set state = 'COMMITTED', version = e.version + 1, result = v.result, provider_id = v.provider_id,
     settled_by = 'worker', fenced_at = clock_timestamp(), state_at = clock_timestamp(), next_look_at = null, gave_up = false
-from (select unnest(sqlc.arg(ids)::uuid[]) as id, unnest(sqlc.arg(attempts)::integer[]) as attempt, unnest(sqlc.arg(lease_tokens)::text[]) as lease_token,
+from (select unnest(cast(sqlc.arg(ids)::text[] as uuid[])) as id, unnest(sqlc.arg(attempts)::integer[]) as attempt, unnest(sqlc.arg(lease_tokens)::text[]) as lease_token,
         unnest(sqlc.arg(results)::bytea[]) as result, unnest(sqlc.arg(provider_ids)::text[]) as provider_id) v
 where e.id = v.id and e.attempt = v.attempt and e.lease_token = v.lease_token and e.state = 'INTENT' and e.attempt = 1
     and e.fenced_at is null and not e.probably_double
@@ -131,7 +131,7 @@ update effects set
     state = @state, version = sqlc.arg(version)::bigint + 1, issue = @issue, parked_reason = @parked_reason, retry_at = sqlc.narg(retry_at),
     cleared_attempt = @cleared_attempt, result = sqlc.narg(result), provider_id = @provider_id, settled_by = @settled_by,
     refusal = @refusal, contradicted = @contradicted, probably_double = @probably_double, orphan = @orphan,
-    gave_up = @gave_up, drifted = @drifted, open_delivery = @open_delivery, next_look_at = sqlc.narg(next_look_at),
+    gave_up = @gave_up, drifted = @drifted, policy_off = @policy_off, open_delivery = @open_delivery, next_look_at = sqlc.narg(next_look_at),
     looks = @looks, state_at = @state_at, client_timeout_ms = @client_timeout_ms,
     attempt = @attempt, claim_id = @claim_id, lease_token = @lease_token, order_id = sqlc.narg(order_id), worker = @worker,
     granted_at = sqlc.narg(granted_at),
@@ -262,14 +262,14 @@ insert into tombstones (key_hash, fingerprint, state, at) values (@key_hash, @fi
 -- For the list: without the fence, which is the worker's alone.
 select effect_id, number, issue, ''::text as claim_id, ''::text as lease_token, order_id, ''::text as worker, granted_at, lease_until, send_by, attempt_deadline,
     attempt_timeout_ms, fenced_at, phase, final, reported_at, ''::text as error, status, replayed, provider_id
-from attempts where effect_id = any (@ids::uuid[]) order by effect_id, number;
+from attempts where effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[])) order by effect_id, number;
 
 -- name: LooksOf :many
 select id, seq, effect_id, verdict, reason, covers_attempt, started_at, look_again_at, digest from evidence
-where effect_id = any (@ids::uuid[]) order by seq;
+where effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[])) order by seq;
 
 -- name: OrdersOf :many
-select * from orders where effect_id = any (@ids::uuid[]) order by created_at, id;
+select * from orders where effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[])) order by created_at, id;
 
 -- name: PurgeCandidates :many
 -- Settled, quiet, old: never anything that needs attention. Plan: primary key,
@@ -277,6 +277,7 @@ select * from orders where effect_id = any (@ids::uuid[]) order by created_at, i
 select id, namespace, key, fingerprint, state from effects e
 where e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and not (e.open_delivery or e.contradicted or e.probably_double or e.orphan)
     and e.next_look_at is null and e.id < @before_id
+    and not exists (select from reviews r where r.effect_id = e.id and r.closed_at is null)
     and e.id < coalesce((select x.id from effects x where x.created_at >= clock_timestamp() - sqlc.arg(keep_ms)::bigint * interval '1 ms'
         order by x.id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and e.state_at < clock_timestamp() - sqlc.arg(keep_ms)::bigint * interval '1 ms'
@@ -287,10 +288,10 @@ order by e.id limit @max_rows for update skip locked;
 select set_config('landed.purging', 'on', true);
 
 -- name: PurgeBeside :exec
-with a as (delete from attempts where attempts.effect_id = any (@ids::uuid[])), h as (delete from handles where handles.effect_id = any (@ids::uuid[])),
-    v as (delete from events where events.effect_id = any (@ids::uuid[])), al as (delete from alerts where alerts.effect_id = any (@ids::uuid[])),
-    o as (delete from orders where orders.effect_id = any (@ids::uuid[])), dl as (delete from deliveries where deliveries.effect_id = any (@ids::uuid[]))
-delete from evidence where evidence.effect_id = any (@ids::uuid[]);
+with a as (delete from attempts where attempts.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[]))), h as (delete from handles where handles.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[]))),
+    v as (delete from events where events.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[]))), al as (delete from alerts where alerts.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[]))),
+    o as (delete from orders where orders.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[]))), dl as (delete from deliveries where deliveries.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[])))
+delete from evidence where evidence.effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[]));
 
 -- name: PurgeEffects :exec
-delete from effects where id = any (@ids::uuid[]);
+delete from effects where id = any (cast(sqlc.arg(ids)::text[] as uuid[]));

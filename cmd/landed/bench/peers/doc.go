@@ -20,9 +20,11 @@
 //   - ungrouped: the same, each begin and each commit a transaction of its own.
 //   - dbos: a workflow with one step, started directly and awaited. Before: the
 //     workflow's row. After: the step's output, and the workflow's.
-//   - river_drain: the callers insert jobs one at a time for half of the turn; then
-//     a client works the full queue until every completion is durable. The time of
-//     both halves counts. Inserting has the width; working always has 2,000 slots.
+//   - river_width: the callers insert jobs one at a time for half of the turn; then
+//     a client with as many slots works the full queue until every completion is
+//     durable. The time of both halves counts. River's batches of completions
+//     count for it: a job's worker does not wait until its end is durable.
+//   - river_drain: the same, but working always has 2,000 slots, whatever the width.
 //   - river_bulk: the same, but one caller hands over 5,000 jobs at a time, in one
 //     transaction by COPY. No caller waits for a record of its own, and there is no
 //     width: the figure is what River can do for one who has thousands of effects
@@ -69,9 +71,11 @@
 //
 // # Reading it
 //
+// river_width, river_one and dbos have as many effects in hand as Landed has.
 // The width of river_drain holds for inserting only: its working half has 2,000
 // jobs in hand whatever the width, so that with few callers it can be ahead of one
-// who finishes each effect before the next. river_bulk is ahead of everybody at
+// who finishes each effect before the next: at one caller it waits for one durable
+// write per job where an effect takes two. river_bulk is ahead of everybody at
 // these widths, and says what batches of thousands are worth; the nearest like
 // for like is Landed with as many callers as River has slots:
 //

@@ -11,7 +11,7 @@ import (
 
 // names are the columns, in order; the first is what the others are compared with.
 func names() []string {
-	return []string{"landed", "ungrouped", "dbos", "river_drain", "river_bulk", "river_one"}
+	return []string{"landed", "ungrouped", "dbos", "river_width", "river_drain", "river_bulk", "river_one"}
 }
 
 // counted says in one line each what a figure counts; the package's
@@ -21,7 +21,8 @@ func counted() map[string]string {
 		"landed":      "begin and commit through the store, group commit; each caller returns when its row is durable",
 		"ungrouped":   "the same, a transaction each",
 		"dbos":        "a workflow with one step that does nothing, started directly and awaited",
-		"river_drain": "jobs inserted one at a time by the callers, then worked by 2,000 slots until completed; both times count",
+		"river_width": "jobs inserted one at a time by the callers, then worked by as many slots until completed; both times count",
+		"river_drain": "the same, worked by 2,000 slots whatever the width",
 		"river_bulk":  "jobs inserted 5,000 at a time by one caller, then worked by 2,000 slots; independent of the width",
 		"river_one":   "each caller inserts one job and waits until it is completed (JobCompleteTx)",
 	}

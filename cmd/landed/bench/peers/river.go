@@ -23,7 +23,7 @@ const (
 	riverBatch    = 5_000
 )
 
-// riverBench is River in its three uses.
+// riverBench is River in its four uses.
 type riverBench struct {
 	pool *pgxpool.Pool
 }
@@ -38,6 +38,7 @@ func openRiver(ctx context.Context, b *bench, _ string, pool *pgxpool.Pool) erro
 	}
 	r := &riverBench{pool: pool}
 	b.contenders = append(b.contenders,
+		contender{name: "river_width", pool: pool, prepare: r.empty, turn: r.width, done: r.completed},
 		contender{name: "river_drain", pool: pool, prepare: r.empty, turn: r.drain, done: r.completed},
 		contender{name: "river_bulk", pool: pool, prepare: r.empty, turn: r.bulk, done: r.completed},
 		contender{name: "river_one", pool: pool, prepare: r.empty, turn: r.one, done: r.completed})
@@ -60,12 +61,13 @@ func (r *riverBench) completed(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// client makes one that has not been started: it can insert already.
-func (r *riverBench) client(cooldown time.Duration, work func(context.Context, *river.Job[mail]) error) (*river.Client[pgx.Tx], error) {
+// client makes one that has not been started: it can insert already. It works so
+// many jobs at a time as it has slots.
+func (r *riverBench) client(slots int, cooldown time.Duration, work func(context.Context, *river.Job[mail]) error) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(work))
 	c, err := river.NewClient(riverpgxv5.New(r.pool), &river.Config{FetchCooldown: cooldown, FetchPollInterval: riverPoll,
-		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: riverWorkers}}, Workers: workers, Logger: slog.New(slog.DiscardHandler)})
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: slots}}, Workers: workers, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
@@ -74,11 +76,25 @@ func (r *riverBench) client(cooldown time.Duration, work func(context.Context, *
 
 func nothing(context.Context, *river.Job[mail]) error { return nil }
 
-func (r *riverBench) drain(ctx context.Context, workers int, d time.Duration) (tally, error) {
-	c, err := r.client(riverCooldown, nothing)
+// width has as many jobs in hand as there are callers, in both halves.
+func (r *riverBench) width(ctx context.Context, workers int, d time.Duration) (tally, error) {
+	c, err := r.client(workers, river.FetchCooldownMin, nothing)
 	if err != nil {
 		return tally{}, err
 	}
+	return r.fill(ctx, c, workers, d)
+}
+
+func (r *riverBench) drain(ctx context.Context, workers int, d time.Duration) (tally, error) {
+	c, err := r.client(riverWorkers, riverCooldown, nothing)
+	if err != nil {
+		return tally{}, err
+	}
+	return r.fill(ctx, c, workers, d)
+}
+
+// fill inserts jobs one at a time for half of the turn, then has c work them.
+func (r *riverBench) fill(ctx context.Context, c *river.Client[pgx.Tx], workers int, d time.Duration) (tally, error) {
 	filled, err := callers(ctx, workers, d/2, func(ctx context.Context, _ string, _ int) error {
 		_, err := c.Insert(ctx, mail{}, nil)
 		return err
@@ -90,7 +106,7 @@ func (r *riverBench) drain(ctx context.Context, workers int, d time.Duration) (t
 }
 
 func (r *riverBench) bulk(ctx context.Context, _ int, d time.Duration) (tally, error) {
-	c, err := r.client(riverCooldown, nothing)
+	c, err := r.client(riverWorkers, riverCooldown, nothing)
 	if err != nil {
 		return tally{}, err
 	}
@@ -143,7 +159,7 @@ func stopRiver(ctx context.Context, c *river.Client[pgx.Tx]) error {
 // one has each caller wait for its own job.
 func (r *riverBench) one(ctx context.Context, workers int, d time.Duration) (tally, error) {
 	m := meetings{met: map[int64]chan struct{}{}}
-	c, err := r.client(river.FetchCooldownMin, func(ctx context.Context, job *river.Job[mail]) error {
+	c, err := r.client(riverWorkers, river.FetchCooldownMin, func(ctx context.Context, job *river.Job[mail]) error {
 		if err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
 			_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 			return err

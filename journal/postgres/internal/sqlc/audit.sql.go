@@ -70,30 +70,40 @@ func (q *Queries) AddAudit(ctx context.Context, db DBTX, arg AddAuditParams) err
 
 const addDecision = `-- name: AddDecision :exec
 insert into decisions (id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason,
-    provider_id, evidence_digest, recommended, policy_version, order_id, at)
+    provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name,
+    approver_reason, overrides, break_glass, rules)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-    $13, $14, $15, $16, $17, $18)
+    $13, $14, $15, $16, $17, $18, $19, $20, $21,
+    $22, $23, $24, $25, $26)
 `
 
 type AddDecisionParams struct {
-	ID             string
-	AuditSeq       int64
-	EffectID       string
-	EffectVersion  int64
-	Verb           string
-	Mode           string
-	Issuer         string
-	Subject        string
-	Name           string
-	Source         string
-	ReasonCode     string
-	Reason         string
-	ProviderID     string
-	EvidenceDigest string
-	Recommended    string
-	PolicyVersion  string
-	OrderID        *string
-	At             time.Time
+	ID              string
+	AuditSeq        int64
+	EffectID        string
+	EffectVersion   int64
+	Verb            string
+	Mode            string
+	Issuer          string
+	Subject         string
+	Name            string
+	Source          string
+	ReasonCode      string
+	Reason          string
+	ProviderID      string
+	EvidenceDigest  string
+	Recommended     string
+	PolicyVersion   string
+	OrderID         *string
+	At              time.Time
+	ProposalID      *string
+	ApproverIssuer  string
+	ApproverSubject string
+	ApproverName    string
+	ApproverReason  string
+	Overrides       []string
+	BreakGlass      bool
+	Rules           []string
 }
 
 func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParams) error {
@@ -116,6 +126,14 @@ func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParam
 		arg.PolicyVersion,
 		arg.OrderID,
 		arg.At,
+		arg.ProposalID,
+		arg.ApproverIssuer,
+		arg.ApproverSubject,
+		arg.ApproverName,
+		arg.ApproverReason,
+		arg.Overrides,
+		arg.BreakGlass,
+		arg.Rules,
 	)
 	return err
 }
@@ -366,7 +384,7 @@ func (q *Queries) CloseDeliveryFlag(ctx context.Context, db DBTX, effectID strin
 }
 
 const decisionByID = `-- name: DecisionByID :one
-select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at from decisions where id = $1
+select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where id = $1
 `
 
 func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decision, error) {
@@ -391,12 +409,20 @@ func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decisio
 		&i.PolicyVersion,
 		&i.OrderID,
 		&i.At,
+		&i.ProposalID,
+		&i.ApproverIssuer,
+		&i.ApproverSubject,
+		&i.ApproverName,
+		&i.ApproverReason,
+		&i.Overrides,
+		&i.BreakGlass,
+		&i.Rules,
 	)
 	return i, err
 }
 
 const decisionsOf = `-- name: DecisionsOf :many
-select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at from decisions where effect_id = $1 order by audit_seq
+select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where effect_id = $1 order by audit_seq
 `
 
 func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]Decision, error) {
@@ -427,6 +453,14 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 			&i.PolicyVersion,
 			&i.OrderID,
 			&i.At,
+			&i.ProposalID,
+			&i.ApproverIssuer,
+			&i.ApproverSubject,
+			&i.ApproverName,
+			&i.ApproverReason,
+			&i.Overrides,
+			&i.BreakGlass,
+			&i.Rules,
 		); err != nil {
 			return nil, err
 		}

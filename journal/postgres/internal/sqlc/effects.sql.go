@@ -37,7 +37,7 @@ func (q *Queries) AllowPurge(ctx context.Context, db DBTX) error {
 const attemptsOf = `-- name: AttemptsOf :many
 select effect_id, number, issue, ''::text as claim_id, ''::text as lease_token, order_id, ''::text as worker, granted_at, lease_until, send_by, attempt_deadline,
     attempt_timeout_ms, fenced_at, phase, final, reported_at, ''::text as error, status, replayed, provider_id
-from attempts where effect_id = any ($1::uuid[]) order by effect_id, number
+from attempts where effect_id = any (cast($1::text[] as uuid[])) order by effect_id, number
 `
 
 type AttemptsOfRow struct {
@@ -220,7 +220,7 @@ select v.id, v.namespace, v.key, v.ref, t.name, t.class, t.provider, t.key_windo
     'INTENT', statement_timestamp(), statement_timestamp(),
     v.claim_id, v.lease_token, v.worker, statement_timestamp(), statement_timestamp() + v.lease_ms * interval '1 ms', statement_timestamp() + v.lease_ms * interval '1 ms',
     statement_timestamp() + (v.lease_ms + greatest(t.client_timeout_ms, v.client_timeout_ms)) * interval '1 ms', greatest(t.client_timeout_ms, v.client_timeout_ms)
-from (select unnest($2::uuid[]) as id, unnest($3::text[]) as namespace,
+from (select unnest(cast($2::text[] as uuid[])) as id, unnest($3::text[]) as namespace,
         unnest($4::text[]) as key, unnest($5::text[]) as ref,
         unnest($6::bigint[]) as client_timeout_ms, unnest($7::text[]) as root_run,
         unnest($8::text[]) as root_run_started_at, unnest($9::text[]) as turn,
@@ -536,7 +536,7 @@ func (q *Queries) CommitEffect(ctx context.Context, db DBTX, arg CommitEffectPar
 const commitEffects = `-- name: CommitEffects :many
 update effects e set state = 'COMMITTED', version = e.version + 1, result = v.result, provider_id = v.provider_id,
     settled_by = 'worker', fenced_at = clock_timestamp(), state_at = clock_timestamp(), next_look_at = null, gave_up = false
-from (select unnest($1::uuid[]) as id, unnest($2::integer[]) as attempt, unnest($3::text[]) as lease_token,
+from (select unnest(cast($1::text[] as uuid[])) as id, unnest($2::integer[]) as attempt, unnest($3::text[]) as lease_token,
         unnest($4::bytea[]) as result, unnest($5::text[]) as provider_id) v
 where e.id = v.id and e.attempt = v.attempt and e.lease_token = v.lease_token and e.state = 'INTENT' and e.attempt = 1
     and e.fenced_at is null and not e.probably_double
@@ -584,7 +584,7 @@ func (q *Queries) CommitEffects(ctx context.Context, db DBTX, arg CommitEffectsP
 }
 
 const effectByID = `-- name: EffectByID :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, clock_timestamp()::timestamptz as db_now from effects where id = $1
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where id = $1
 `
 
 type EffectByIDRow struct {
@@ -654,13 +654,14 @@ func (q *Queries) EffectByID(ctx context.Context, db DBTX, id string) (EffectByI
 		&i.Effect.FencedAt,
 		&i.Effect.AttentionAt,
 		&i.Effect.SearchText,
+		&i.Effect.PolicyOff,
 		&i.DbNow,
 	)
 	return i, err
 }
 
 const effectByKey = `-- name: EffectByKey :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
 `
 
 type EffectByKeyParams struct {
@@ -735,6 +736,7 @@ func (q *Queries) EffectByKey(ctx context.Context, db DBTX, arg EffectByKeyParam
 		&i.Effect.FencedAt,
 		&i.Effect.AttentionAt,
 		&i.Effect.SearchText,
+		&i.Effect.PolicyOff,
 		&i.DbNow,
 	)
 	return i, err
@@ -926,7 +928,7 @@ func (q *Queries) ListTools(ctx context.Context, db DBTX) ([]Tool, error) {
 
 const looksOf = `-- name: LooksOf :many
 select id, seq, effect_id, verdict, reason, covers_attempt, started_at, look_again_at, digest from evidence
-where effect_id = any ($1::uuid[]) order by seq
+where effect_id = any (cast($1::text[] as uuid[])) order by seq
 `
 
 type LooksOfRow struct {
@@ -1006,7 +1008,7 @@ func (q *Queries) Meta(ctx context.Context, db DBTX, marginMs int64) (MetaRow, e
 }
 
 const ordersOf = `-- name: OrdersOf :many
-select id, effect_id, decision_id, mode, issue, known_up_to, created_at, expires_at, attempt, ended from orders where effect_id = any ($1::uuid[]) order by created_at, id
+select id, effect_id, decision_id, mode, issue, known_up_to, created_at, expires_at, attempt, ended from orders where effect_id = any (cast($1::text[] as uuid[])) order by created_at, id
 `
 
 func (q *Queries) OrdersOf(ctx context.Context, db DBTX, ids []string) ([]Order, error) {
@@ -1081,10 +1083,10 @@ func (q *Queries) PostponeLook(ctx context.Context, db DBTX, arg PostponeLookPar
 }
 
 const purgeBeside = `-- name: PurgeBeside :exec
-with a as (delete from attempts where attempts.effect_id = any ($1::uuid[])), h as (delete from handles where handles.effect_id = any ($1::uuid[])),
-    v as (delete from events where events.effect_id = any ($1::uuid[])), al as (delete from alerts where alerts.effect_id = any ($1::uuid[])),
-    o as (delete from orders where orders.effect_id = any ($1::uuid[])), dl as (delete from deliveries where deliveries.effect_id = any ($1::uuid[]))
-delete from evidence where evidence.effect_id = any ($1::uuid[])
+with a as (delete from attempts where attempts.effect_id = any (cast($1::text[] as uuid[]))), h as (delete from handles where handles.effect_id = any (cast($1::text[] as uuid[]))),
+    v as (delete from events where events.effect_id = any (cast($1::text[] as uuid[]))), al as (delete from alerts where alerts.effect_id = any (cast($1::text[] as uuid[]))),
+    o as (delete from orders where orders.effect_id = any (cast($1::text[] as uuid[]))), dl as (delete from deliveries where deliveries.effect_id = any (cast($1::text[] as uuid[])))
+delete from evidence where evidence.effect_id = any (cast($1::text[] as uuid[]))
 `
 
 func (q *Queries) PurgeBeside(ctx context.Context, db DBTX, ids []string) error {
@@ -1096,6 +1098,7 @@ const purgeCandidates = `-- name: PurgeCandidates :many
 select id, namespace, key, fingerprint, state from effects e
 where e.state in ('COMMITTED', 'REJECTED', 'ABANDONED') and not (e.open_delivery or e.contradicted or e.probably_double or e.orphan)
     and e.next_look_at is null and e.id < $1
+    and not exists (select from reviews r where r.effect_id = e.id and r.closed_at is null)
     and e.id < coalesce((select x.id from effects x where x.created_at >= clock_timestamp() - $2::bigint * interval '1 ms'
         order by x.id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and e.state_at < clock_timestamp() - $2::bigint * interval '1 ms'
@@ -1145,7 +1148,7 @@ func (q *Queries) PurgeCandidates(ctx context.Context, db DBTX, arg PurgeCandida
 }
 
 const purgeEffects = `-- name: PurgeEffects :exec
-delete from effects where id = any ($1::uuid[])
+delete from effects where id = any (cast($1::text[] as uuid[]))
 `
 
 func (q *Queries) PurgeEffects(ctx context.Context, db DBTX, ids []string) error {
@@ -1332,15 +1335,15 @@ update effects set
     state = $1, version = $2::bigint + 1, issue = $3, parked_reason = $4, retry_at = $5,
     cleared_attempt = $6, result = $7, provider_id = $8, settled_by = $9,
     refusal = $10, contradicted = $11, probably_double = $12, orphan = $13,
-    gave_up = $14, drifted = $15, open_delivery = $16, next_look_at = $17,
-    looks = $18, state_at = $19, client_timeout_ms = $20,
-    attempt = $21, claim_id = $22, lease_token = $23, order_id = $24, worker = $25,
-    granted_at = $26,
+    gave_up = $14, drifted = $15, policy_off = $16, open_delivery = $17, next_look_at = $18,
+    looks = $19, state_at = $20, client_timeout_ms = $21,
+    attempt = $22, claim_id = $23, lease_token = $24, order_id = $25, worker = $26,
+    granted_at = $27,
     -- A heartbeat renews the lease without raising the version: only a grant sets it.
-    lease_until = case when attempt = $21 then lease_until else $27::timestamptz end, send_by = $28,
-    attempt_deadline = $29, attempt_timeout_ms = $30, fenced_at = $31
-where id = $32 and version = $2 and state = $33 and attempt = $34 and lease_token = $35
-    and case $36::int
+    lease_until = case when attempt = $22 then lease_until else $28::timestamptz end, send_by = $29,
+    attempt_deadline = $30, attempt_timeout_ms = $31, fenced_at = $32
+where id = $33 and version = $2 and state = $34 and attempt = $35 and lease_token = $36
+    and case $37::int
         when 1 then fenced_at is not null or lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp()
         when 2 then fenced_at is null and lease_until > clock_timestamp()
         else true end
@@ -1362,6 +1365,7 @@ type SaveEffectParams struct {
 	Orphan           bool
 	GaveUp           bool
 	Drifted          bool
+	PolicyOff        bool
 	OpenDelivery     bool
 	NextLookAt       *time.Time
 	Looks            int32
@@ -1404,6 +1408,7 @@ func (q *Queries) SaveEffect(ctx context.Context, db DBTX, arg SaveEffectParams)
 		arg.Orphan,
 		arg.GaveUp,
 		arg.Drifted,
+		arg.PolicyOff,
 		arg.OpenDelivery,
 		arg.NextLookAt,
 		arg.Looks,

@@ -82,24 +82,32 @@ type Budget struct {
 }
 
 type Decision struct {
-	ID             string
-	AuditSeq       int64
-	EffectID       string
-	EffectVersion  int64
-	Verb           string
-	Mode           string
-	Issuer         string
-	Subject        string
-	Name           string
-	Source         string
-	ReasonCode     string
-	Reason         string
-	ProviderID     string
-	EvidenceDigest string
-	Recommended    string
-	PolicyVersion  string
-	OrderID        *string
-	At             time.Time
+	ID              string
+	AuditSeq        int64
+	EffectID        string
+	EffectVersion   int64
+	Verb            string
+	Mode            string
+	Issuer          string
+	Subject         string
+	Name            string
+	Source          string
+	ReasonCode      string
+	Reason          string
+	ProviderID      string
+	EvidenceDigest  string
+	Recommended     string
+	PolicyVersion   string
+	OrderID         *string
+	At              time.Time
+	ProposalID      *string
+	ApproverIssuer  string
+	ApproverSubject string
+	ApproverName    string
+	ApproverReason  string
+	Overrides       []string
+	BreakGlass      bool
+	Rules           []string
 }
 
 type Delivery struct {
@@ -177,6 +185,7 @@ type Effect struct {
 	FencedAt         *time.Time
 	AttentionAt      *time.Time
 	SearchText       *string
+	PolicyOff        bool
 }
 
 type Event struct {
@@ -256,6 +265,30 @@ type Order struct {
 	Ended      string
 }
 
+type Proposal struct {
+	ID             string
+	AuditSeq       int64
+	EffectID       string
+	EffectVersion  int64
+	Verb           string
+	Mode           string
+	Actor          []byte
+	Source         string
+	ReasonCode     string
+	Reason         string
+	ProviderID     string
+	Overrides      []string
+	Rules          []string
+	EvidenceDigest string
+	Recommended    string
+	CreatedAt      time.Time
+	ExpiresAt      time.Time
+	Ended          string
+	EndedAt        *time.Time
+	EndedBy        []byte
+	EndedReason    string
+}
+
 type ProviderState struct {
 	Provider    string
 	LastOkAt    *time.Time
@@ -265,6 +298,19 @@ type ProviderState struct {
 	ControlAt   *time.Time
 	ControlOk   bool
 	ControlWhy  string
+}
+
+type Review struct {
+	ID         string
+	EffectID   string
+	DecisionID string
+	OpenedAt   time.Time
+	DueAt      time.Time
+	ClosedAt   *time.Time
+	ClosedBy   []byte
+	Agreed     bool
+	Reason     string
+	AuditSeq   *int64
 }
 
 type Session struct {

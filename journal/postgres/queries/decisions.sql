@@ -1,0 +1,51 @@
+-- name: NewestProposal :one
+select * from proposals where effect_id = @effect_id order by created_at desc, id desc limit 1;
+
+-- name: OpenProposalsOf :many
+select * from proposals where effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[])) and ended = '';
+
+-- name: AddProposal :exec
+insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, actor, source, reason_code, reason, provider_id, overrides, rules,
+    evidence_digest, recommended, created_at, expires_at)
+values (@id, @audit_seq, @effect_id, @effect_version, @verb, @mode, @actor, @source, @reason_code, @reason, @provider_id, @overrides, @rules,
+    @evidence_digest, @recommended, @created_at, @expires_at);
+
+-- name: EndProposal :execrows
+update proposals set ended = @ended, ended_at = sqlc.arg(ended_at)::timestamptz, ended_by = sqlc.narg(ended_by), ended_reason = @ended_reason
+where id = @id and ended = '';
+
+-- name: ProposalByID :one
+select * from proposals where id = @id;
+
+-- name: OpenProposals :many
+-- The second person's list, what ends first on top. Plan: proposals_due.
+select sqlc.embed(proposals), e.tool, e.operation, e.subject, e.amount, e.currency from proposals join effects e on e.id = proposals.effect_id
+where proposals.ended = '' and proposals.expires_at > (select clock_timestamp()) order by proposals.expires_at limit @max_rows;
+
+-- name: OverdueProposals :many
+select effect_id from proposals where ended = '' and expires_at <= (select clock_timestamp()) order by expires_at limit @max_rows;
+
+-- name: AddReview :exec
+insert into reviews (id, effect_id, decision_id, opened_at, due_at) values (@id, @effect_id, @decision_id, @opened_at, @due_at);
+
+-- name: CloseReview :execrows
+update reviews set closed_at = clock_timestamp(), closed_by = sqlc.arg(closed_by)::jsonb, agreed = @agreed, reason = @reason, audit_seq = sqlc.arg(audit_seq)::bigint
+where id = @id and closed_at is null;
+
+-- name: ReviewByID :one
+select sqlc.embed(reviews), sqlc.embed(decisions) from reviews join decisions on decisions.id = reviews.decision_id where reviews.id = @id;
+
+-- name: OpenReviews :many
+select sqlc.embed(reviews), sqlc.embed(decisions), e.tool, e.operation, e.subject, e.amount, e.currency
+from reviews join decisions on decisions.id = reviews.decision_id join effects e on e.id = reviews.effect_id
+where reviews.closed_at is null order by reviews.due_at limit @max_rows;
+
+-- name: ReviewsOf :many
+select * from reviews where effect_id = @effect_id order by opened_at;
+
+-- name: SettledByPolicy :many
+-- What policy settled, newest first. Plan: audit_kind, then one effect per row.
+select a.seq, a.at, e.id, e.tool, e.operation, e.subject, e.amount, e.currency, e.state, e.settled_by, e.provider_id
+from (select u.seq, u.at, u.effect_id from audit u where u.kind = 'resolved:found' and (sqlc.arg(before)::bigint = 0 or u.seq < @before)
+    order by u.seq desc limit @max_rows) a
+join effects e on e.id = a.effect_id order by a.seq desc;
