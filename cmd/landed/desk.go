@@ -22,6 +22,7 @@ import (
 	"github.com/landedhq/landed/journal/postgres"
 	"github.com/landedhq/landed/providers/alert"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/graph"
 )
 
 // desk is everything that a configuration wires together.
@@ -120,6 +121,12 @@ func pagesOf(p config.Provider) []string {
 		return []string{p.SQL.Link}
 	case p.Stripe != nil:
 		return []string{"https://dashboard.stripe.com"}
+	case p.Graph != nil:
+		return []string{"https://" + graph.WebHost}
+	case p.Zendesk != nil:
+		return []string{"https://" + p.Zendesk.Subdomain + ".zendesk.com"}
+	case p.Jira != nil:
+		return []string{p.Jira.Site}
 	case p.Pack != nil:
 		return append(slices.Collect(maps.Values(p.Pack.Params)), p.Pack.BaseURL)
 	}

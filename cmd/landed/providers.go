@@ -18,12 +18,17 @@ import (
 	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/providers/evidence/declared"
 	"github.com/landedhq/landed/providers/evidence/egress"
+	"github.com/landedhq/landed/providers/evidence/gmail"
+	"github.com/landedhq/landed/providers/evidence/graph"
 	"github.com/landedhq/landed/providers/evidence/imap"
+	"github.com/landedhq/landed/providers/evidence/jira"
 	"github.com/landedhq/landed/providers/evidence/jmap"
+	"github.com/landedhq/landed/providers/evidence/mailref"
 	"github.com/landedhq/landed/providers/evidence/packs"
 	"github.com/landedhq/landed/providers/evidence/rt"
 	"github.com/landedhq/landed/providers/evidence/sql"
 	"github.com/landedhq/landed/providers/evidence/stripe"
+	"github.com/landedhq/landed/providers/evidence/zendesk"
 )
 
 // openAdapters opens every configured provider. Nothing is called yet.
@@ -60,12 +65,45 @@ func openAdapter(p config.Provider) (evidence.Adapter, error) {
 		t := p.Stripe
 		return stripe.Config{Key: secret(t.Key), Mode: stripe.Mode(t.Mode), Object: stripe.Object(t.Object), MetadataKey: t.MetadataKey,
 			Account: t.Account, MaxPages: t.MaxPages, Timeout: t.Timeout.D(), IndexLag: t.IndexLag.D(), ProcessingHorizon: t.Horizon.D()}.Open()
+	case p.Gmail != nil:
+		return openGmail(p.Gmail)
+	case p.Graph != nil:
+		return openGraph(p.Graph)
+	case p.Zendesk != nil:
+		return openZendesk(p.Zendesk)
+	case p.Jira != nil:
+		return openJira(p.Jira)
 	case p.Pack != nil:
 		return openPack(p.Pack)
 	}
 	r := p.RT
 	return rt.Config{BaseURL: r.URL, Token: r.Token.Value, Queue: r.Queue, Field: r.Field, IndexLag: r.IndexLag.D(),
 		ProcessingHorizon: r.Horizon.D(), AllowPrivate: r.AllowPrivate, AllowPlainHTTP: r.AllowPlainHTTP}.Open()
+}
+
+func openGmail(g *config.Gmail) (evidence.Adapter, error) {
+	return gmail.Config{Mailbox: g.Mailbox, ServiceAccount: secret(g.ServiceAccount), ClientID: g.ClientID, ClientSecret: secret(g.ClientSecret),
+		RefreshToken: secret(g.RefreshToken), Carrier: mailref.Carrier{Header: g.Header, Domain: g.Domain}, MessageIDKept: g.MessageIDKept,
+		RefInBody: g.RefInBody, MaxPages: g.MaxPages, Timeout: g.Timeout.D(), IndexLag: g.IndexLag.D(), ProcessingHorizon: g.Horizon.D(),
+		Retention: g.Retention.D(), TestMode: g.TestMode}.Open()
+}
+
+func openGraph(g *config.Graph) (evidence.Adapter, error) {
+	return graph.Config{Tenant: g.Tenant, ClientID: g.ClientID, ClientSecret: secret(g.ClientSecret), Mailbox: g.Mailbox, Cloud: graph.Cloud(g.Cloud),
+		Carrier: mailref.Carrier{Header: g.Header, Domain: g.Domain}, CopyKept: g.CopyKept, MaxPages: g.MaxPages, Timeout: g.Timeout.D(),
+		IndexLag: g.IndexLag.D(), ProcessingHorizon: g.Horizon.D(), Retention: g.Retention.D(), TestMode: g.TestMode}.Open()
+}
+
+func openZendesk(z *config.Zendesk) (evidence.Adapter, error) {
+	return zendesk.Config{Subdomain: z.Subdomain, ClientID: z.ClientID, ClientSecret: secret(z.ClientSecret), Token: secret(z.Token),
+		Email: z.Email, AllowUnverified: z.AllowUnverified, Sandbox: z.Sandbox,
+		NotEffective: z.NotEffective, MaxPages: z.MaxPages, Timeout: z.Timeout.D(), IndexLag: z.IndexLag.D(), ProcessingHorizon: z.Horizon.D()}.Open()
+}
+
+func openJira(j *config.Jira) (evidence.Adapter, error) {
+	return jira.Config{Site: j.Site, CloudID: j.CloudID, Email: j.Email, Token: secret(j.Token), Project: j.Project, Carrier: jira.Carrier(j.Carrier),
+		LabelPrefix: j.LabelPrefix, PropertyKey: j.PropertyKey, NotEffective: j.NotEffective, AllowUnverified: j.AllowUnverified, MaxPages: j.MaxPages,
+		Timeout: j.Timeout.D(), IndexLag: j.IndexLag.D(), ProcessingHorizon: j.Horizon.D(), TestMode: j.TestMode}.Open()
 }
 
 // secret is nil for one that is not named, so that the adapter says what it is for.

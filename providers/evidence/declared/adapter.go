@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/oauth"
 )
 
 // Adapter asks one account at one provider, as its definition says.
@@ -21,7 +22,7 @@ type Adapter struct {
 	hosts    []string
 	client   *http.Client
 	sheet    evidence.Sheet
-	tokens   tokens
+	tokens   *oauth.Cache
 }
 
 var _ evidence.Adapter = (*Adapter)(nil)

@@ -4,15 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/oauth"
 )
 
 // auth is the compiled way of proving who asks. Only its texts see secrets.
@@ -133,106 +130,31 @@ func (c *credentials) apply(ctx context.Context, b *built) (*http.Request, error
 	return req, nil
 }
 
-// tokens keeps an OAuth2 access token between sessions.
-type tokens struct {
-	mu    sync.Mutex
-	token string
-	until time.Time
+// token returns an access token, asking for one by the client credentials grant if
+// there is none that still holds.
+func (l *look) token(ctx context.Context) (string, error) {
+	a := l.s.a
+	t, err := a.tokens.Get(ctx, func(ctx context.Context) (oauth.Token, error) {
+		g, err := l.grant(ctx)
+		if err != nil {
+			return oauth.Token{}, &unusable{err}
+		}
+		return g.Ask(ctx, a.client, a.title(), func(method string, u *url.URL, status string, start time.Time) {
+			l.record(&built{method: method, url: u}, status, oauth.NotKept, start)
+		})
+	})
+	return t.Access, err
 }
 
-// tokenMargin is how long before its end a token is not used any more.
-const tokenMargin = time.Minute
-
-// get returns a token, asking for one if there is none that still holds.
-func (t *tokens) get(ctx context.Context, l *look) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.token != "" && time.Now().Before(t.until) {
-		return t.token, nil
-	}
-	tok, life, err := l.askToken(ctx)
-	if err != nil {
-		return "", err
-	}
-	t.token, t.until = tok, time.Now().Add(life-tokenMargin)
-	return tok, nil
-}
-
-// drop forgets a token that was refused.
-func (t *tokens) drop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.token = ""
-}
-
-// askToken does the client credentials grant (RFC 6749, section 4.4).
-func (l *look) askToken(ctx context.Context) (string, time.Duration, error) {
-	a, start := l.s.a, time.Now()
-	req, err := l.tokenRequest(ctx)
-	if err != nil {
-		return "", 0, &unusable{err}
-	}
-	shown := &built{method: req.Method, url: req.URL} // the body holds credentials or nothing of interest
-	resp, err := a.client.Do(req)
-	if err != nil {
-		l.record(shown, "no answer", "", start)
-		return "", 0, transportFault(err, a.title())
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	l.record(shown, resp.Status, "(the answer to a token request is not kept)", start)
-	if err != nil {
-		return "", 0, transportFault(err, a.title())
-	}
-	return readToken(resp, body, a.title())
-}
-
-func (l *look) tokenRequest(ctx context.Context) (*http.Request, error) {
-	au, form := l.s.a.def.auth, url.Values{"grant_type": {"client_credentials"}}
+func (l *look) grant(ctx context.Context) (oauth.Grant, error) {
+	au := l.s.a.def.auth
 	var got [3]string
 	for i, t := range []*text{au.clientID, au.clientSecret, au.scope} {
 		s, err := t.render(ctx, l.s.secrets)
 		if err != nil {
-			return nil, err
+			return oauth.Grant{}, err
 		}
 		got[i] = s
 	}
-	if got[2] != "" {
-		form.Set("scope", got[2])
-	}
-	if au.inBody {
-		form.Set("client_id", got[0])
-		form.Set("client_secret", got[1])
-	}
-	u := l.s.a.tokenURL.JoinPath(au.tokenPath...)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, errors.New("the token request can't be built")
-	}
-	if !au.inBody {
-		req.SetBasicAuth(url.QueryEscape(got[0]), url.QueryEscape(got[1])) // RFC 6749, section 2.3.1
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "application/json")
-	return req, nil
-}
-
-func readToken(resp *http.Response, body []byte, who string) (string, time.Duration, error) {
-	switch code := resp.StatusCode; {
-	case code == http.StatusBadRequest || code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return "", 0, &evidence.ProviderError{Kind: evidence.FaultAuth, Detail: fmt.Sprintf("%s refuses the client's credentials (%d): they are wrong, expired or lack the scope", who, code)}
-	case code != http.StatusOK:
-		return "", 0, statusFault(resp, who)
-	}
-	x, err := decodeJSON(body)
-	m, _ := x.(map[string]any)
-	tok, _ := m["access_token"].(string)
-	if err != nil || tok == "" || !headerValue(tok) {
-		return "", 0, &evidence.ProviderError{Kind: evidence.FaultBadAnswer, Detail: who + " answers the token request with something else than a token"}
-	}
-	life := 5 * time.Minute
-	if n, ok := m["expires_in"].(int64); ok && n > 0 && n < 1<<30 {
-		life = time.Duration(n) * time.Second
-	}
-	return tok, life, nil
+	return oauth.ClientCredentials(l.s.a.tokenURL.JoinPath(au.tokenPath...), got[0], got[1], got[2], au.inBody), nil
 }

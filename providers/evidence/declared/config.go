@@ -12,6 +12,7 @@ import (
 
 	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/providers/evidence/egress"
+	"github.com/landedhq/landed/providers/evidence/oauth"
 )
 
 // Config is one account at one provider that a definition describes.
@@ -76,7 +77,7 @@ func (c Config) open() (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name(), errors.Join(errs...))
 	}
-	a := &Adapter{def: d, cfg: c, params: params}
+	a := &Adapter{def: d, cfg: c, params: params, tokens: oauth.NewCache()}
 	errs = append(errs, a.addresses())
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name(), err)

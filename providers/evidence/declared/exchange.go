@@ -13,6 +13,7 @@ import (
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/faults"
 )
 
 // maxExchanges caps the exchanges kept of one look; the first ones say most.
@@ -69,10 +70,10 @@ func (l *look) exchange(ctx context.Context, b *built, st *step, v vars) (*answe
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		l.s.a.tokens.drop()
+		l.s.a.tokens.Drop(ctx, strings.TrimPrefix(l.s.creds.value, "Bearer "))
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, statusFault(resp, l.s.a.title())
+		return nil, faults.Status(resp, l.s.a.title())
 	}
 	if body == nil && strings.TrimSpace(string(raw)) != "null" {
 		return nil, &evidence.ProviderError{Kind: evidence.FaultBadAnswer, Detail: "the answer of " + l.s.a.title() + " is no JSON but perhaps a login or maintenance page"}
@@ -87,10 +88,10 @@ func (l *look) judgeRules(ctx context.Context, rules []*rule, v vars, resp *http
 		if on, err := r.when.bool(ctx, v); err != nil || !on {
 			continue
 		}
-		pe := &evidence.ProviderError{Kind: r.kind, Detail: r.detail, RetryAfter: retryAfter(resp.Header, time.Now()), Err: fmt.Errorf("HTTP status %d", resp.StatusCode)}
+		pe := &evidence.ProviderError{Kind: r.kind, Detail: r.detail, RetryAfter: faults.RetryAfter(resp.Header, time.Now()), Err: fmt.Errorf("HTTP status %d", resp.StatusCode)}
 		if r.retryAfter != nil {
 			if secs, err := r.retryAfter.int(ctx, v); err == nil {
-				pe.RetryAfter = bounded(float64(secs))
+				pe.RetryAfter = faults.Bounded(float64(secs))
 			}
 		}
 		return pe
@@ -103,7 +104,7 @@ func (l *look) judgeRules(ctx context.Context, rules []*rule, v vars, resp *http
 func (l *look) send(ctx context.Context, b *built) (resp *http.Response, raw []byte, body any, err error) {
 	who := l.s.a.title()
 	if l.s.a.def.auth.kind == "oauth2" {
-		token, err := l.s.a.tokens.get(ctx, l)
+		token, err := l.token(ctx)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -120,7 +121,7 @@ func (l *look) send(ctx context.Context, b *built) (resp *http.Response, raw []b
 	start := time.Now()
 	if resp, err = l.s.a.client.Do(req); err != nil {
 		l.record(b, "no answer", "", start)
-		return nil, nil, nil, transportFault(err, who)
+		return nil, nil, nil, faults.Transport(err, who)
 	}
 	defer resp.Body.Close()
 	raw, err = io.ReadAll(resp.Body)
@@ -130,7 +131,7 @@ func (l *look) send(ctx context.Context, b *built) (resp *http.Response, raw []b
 	}
 	if err != nil {
 		l.record(b, status, fmt.Sprintf("(broken off after %d bytes)", len(raw)), start)
-		return nil, nil, nil, transportFault(err, who)
+		return nil, nil, nil, faults.Transport(err, who)
 	}
 	kept := fmt.Sprintf("(%d bytes that are no JSON)", len(raw))
 	if x, jerr := decodeJSON(raw); jerr == nil {

@@ -1,4 +1,8 @@
-package declared
+// Package faults words what went wrong between an adapter and an HTTP API: no
+// answer, or one with a status that means no answer. It owns the mapping from
+// those to *evidence.ProviderError and the sentences for people. What a vendor's
+// own error codes mean is the adapter's business.
+package faults
 
 import (
 	"context"
@@ -13,9 +17,9 @@ import (
 	"github.com/landedhq/landed/providers/evidence/egress"
 )
 
-// transportFault turns "no answer" into a fault. The address is taken out of
-// err: it may hold a key.
-func transportFault(err error, who string) error {
+// Transport turns "no answer" into a fault. The address is taken out of err: it
+// may hold a key. who is how messages call the provider.
+func Transport(err error, who string) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {
 		err = ue.Err
@@ -40,11 +44,11 @@ func transportFault(err error, who string) error {
 	return &evidence.ProviderError{Kind: kind, Detail: detail, Err: err}
 }
 
-// statusFault words a status that no rule of the definition speaks of. A 404 is
-// the answer of a whole endpoint: it never means that an object isn't there.
-func statusFault(resp *http.Response, who string) error {
+// Status words a status that no rule of the adapter speaks of. A 404 is the
+// answer of a whole endpoint: it never means that an object isn't there.
+func Status(resp *http.Response, who string) *evidence.ProviderError {
 	code := resp.StatusCode
-	pe := &evidence.ProviderError{Err: fmt.Errorf("HTTP status %d", code), RetryAfter: retryAfter(resp.Header, time.Now())}
+	pe := &evidence.ProviderError{Err: fmt.Errorf("HTTP status %d", code), RetryAfter: RetryAfter(resp.Header, time.Now())}
 	switch {
 	case code == http.StatusUnauthorized:
 		pe.Kind, pe.Detail = evidence.FaultAuth, who+" refuses the credentials (401): they are wrong, expired or revoked"
@@ -64,18 +68,23 @@ func statusFault(resp *http.Response, who string) error {
 	return pe
 }
 
+// Bad is an answer that can't be understood; detail is a sentence for people.
+func Bad(detail string) error {
+	return &evidence.ProviderError{Kind: evidence.FaultBadAnswer, Detail: detail}
+}
+
 // maxRetryAfter bounds what a server may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3); 0 =
+// RetryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3); 0 =
 // nothing usable.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if v == "" {
 		return 0
 	}
 	if secs, err := strconv.ParseFloat(v, 64); err == nil && secs >= 0 {
-		return bounded(secs)
+		return Bounded(secs)
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -84,7 +93,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-func bounded(secs float64) time.Duration {
+// Bounded turns seconds that a server named into a wait of at most a day.
+func Bounded(secs float64) time.Duration {
 	if secs <= 0 {
 		return 0
 	}
