@@ -31,7 +31,8 @@ func contracts() map[string]contract {
 	return map[string]contract{
 		"status.endpoint": {packstest.Status(), evidence.L1, []string{"GET /REF"},
 			map[string]journal.MatchState{"effective": eff, "pending": pend, "not_effective": not, "odd": pend}, 0, map[string]string{"Landed-Ref": "REF"}, "amount"},
-		"redmine.issue": {packstest.Redmine(), evidence.L2, []string{"GET /issues.json?cf_9=REF&limit=100&offset=0&sort=id&status_id=%2A", "GET /issues/1.json"},
+		"redmine.issue": {packstest.Redmine(), evidence.L2, []string{"GET /roles.json", "GET /users/current.json?include=memberships", "GET /roles/4.json",
+			"GET /issues.json?cf_9=REF&limit=100&offset=0&sort=id&status_id=%2A", "GET /issues/1.json"},
 			map[string]journal.MatchState{"New": eff, "rejected": not}, 0, map[string]string{"issue.custom_fields[] (an object with id 9)": "REF"}, "project"},
 		"github.issue": {packstest.GitHub(), evidence.L5, []string{"GET /repos/acme/desk/issues?creator=desk-bot&direction=asc&per_page=100&since=TIME&sort=created&state=all"},
 			map[string]journal.MatchState{"": eff}, 250, map[string]string{"body, on a line of its own at the end": "<!-- landed:REF -->"}, "author"},
@@ -46,13 +47,13 @@ func contracts() map[string]contract {
 			"GET /api/v2/tickets?filter=spam&order_by=created_at&order_type=asc&per_page=100&updated_since=TIME",
 			"GET /api/v2/tickets?filter=deleted&order_by=created_at&order_type=asc&per_page=100&updated_since=TIME"},
 			map[string]journal.MatchState{"": eff, "spam": not, "deleted": not}, 250, map[string]string{"custom_fields.cf_landed_ref": "REF"}, ""},
-		"linear.issue": {packstest.Linear(), evidence.L1, []string{"POST /graphql"},
+		"linear.issue": {packstest.Linear(), evidence.L2, []string{"POST /graphql"},
 			map[string]journal.MatchState{"": eff, "by id": eff, "trashed": not}, 120, map[string]string{"input.id": "UUID"}, ""},
 		"postmark.message": {packstest.Postmark(), evidence.L4, []string{"GET /messages/outbound?count=100&messagestream=outbound&metadata_landed_ref=REF&offset=0"},
 			map[string]journal.MatchState{"Sent": eff, "Queued": eff, "Odd": pend}, 250, map[string]string{"Metadata.landed_ref": "REF"}, "stream"},
-		"mailgun.message": {packstest.Mailgun(), evidence.L4, []string{"POST /v1/analytics/logs", "POST /v1/analytics/logs"},
-			map[string]journal.MatchState{"": eff, "bounced": not}, 120, map[string]string{"o:tag": "REF"}, ""},
-		"sendgrid.message": {packstest.SendGrid(), evidence.L4, []string{"POST /v3/logs", "GET /v3/logs/id1.filter"},
+		"mailgun.message": {packstest.Mailgun(), evidence.L4, []string{"POST /v1/analytics/logs", "POST /v1/analytics/logs", "POST /v1/analytics/logs", "POST /v1/analytics/logs"},
+			map[string]journal.MatchState{"": eff, "bounced": not, "untagged": eff, "plain": eff}, 120, map[string]string{"o:tag": "REF", "v:landed_ref": "REF"}, ""},
+		"sendgrid.message": {packstest.SendGrid(), evidence.L4, []string{"POST /v3/logs", "GET /v3/logs/id1.filter", "POST /v3/logs", "GET /v3/logs/id1.filter"},
 			map[string]journal.MatchState{"processed": eff, "deferred": eff, "dropped": not, "bounced": not, "blocked": not}, 0, map[string]string{"categories[]": "REF"}, ""},
 		"square.payment": {packstest.Square(), evidence.L5, []string{
 			"GET /v2/locations",
@@ -61,7 +62,7 @@ func contracts() map[string]contract {
 			map[string]journal.MatchState{"COMPLETED": eff, "APPROVED": pend, "PENDING": pend, "CANCELED": not, "FAILED": not, "NEW": pend}, 500, map[string]string{"reference_id": "REF", "idempotency_key": "KEY"}, "amount"},
 		"paypal.transaction": {packstest.PayPal(), evidence.L5, []string{"POST /v1/oauth2/token",
 			"GET /v1/reporting/transactions?balance_affecting_records_only=N&end_date=TIME&fields=transaction_info&page=1&page_size=500&start_date=TIME"},
-			map[string]journal.MatchState{"S": eff, "P": pend, "D": not, "V": not}, 1100, map[string]string{"purchase_units[0].custom_id": "REF", "PayPal-Request-Id": "KEY"}, "amount"},
+			map[string]journal.MatchState{"S": eff, "P": pend, "D": not, "V": not, "T1300": pend, "T1301": pend, "T1302": not, "T1107": not}, 1100, map[string]string{"purchase_units[0].custom_id": "REF", "PayPal-Request-Id": "KEY"}, "amount"},
 		"twilio.message": {packstest.Twilio(), evidence.L5, []string{twilio + "DateSent%3E=DAY&PageSize=200", twilio + "PageSize=200"},
 			map[string]journal.MatchState{"delivered": eff, "sent": eff, "queued": eff, "undelivered": not, "failed": not, "canceled": not, "scheduled": pend}, 500, map[string]string{"Body, at the end after a space": "ref:REF"}, ""},
 		"github.comment": {packstest.GitHubComment(), evidence.L5, []string{"GET /repos/acme/desk/issues/comments?direction=asc&per_page=100&since=TIME&sort=created"},
@@ -78,10 +79,19 @@ func contracts() map[string]contract {
 			"GET /services/data/v65.0/queryAll?q=SELECT+Id%2C+IsDeleted%2C+CreatedDate%2C+Landed_Ref__c+FROM+Case+WHERE+Landed_Ref__c+%3D+%27REF%27"},
 			map[string]journal.MatchState{"": eff, "deleted": not}, 250, map[string]string{"Landed_Ref__c": "REF"}, ""},
 		"hubspot.ticket": {packstest.HubSpot(), evidence.L3, []string{"POST /crm/v3/objects/tickets/search",
-			"GET /crm/v3/objects/tickets/REF?archived=true&idProperty=landed_ref&properties=landed_ref%2Csubject"},
+			"POST /crm/v3/objects/tickets/batch/read?archived=true"},
 			map[string]journal.MatchState{"1": eff, "9": not, "archived": not}, 250, map[string]string{"properties.landed_ref": "REF"}, ""},
 		"intercom.contact": {packstest.Intercom(), evidence.L3, []string{"POST /contacts/search"},
 			map[string]journal.MatchState{"": eff}, 120, map[string]string{"external_id": "REF"}, ""},
+		"resend.email": {packstest.Resend(), evidence.L5, []string{"GET /emails?limit=100", "GET /emails/id-1"},
+			map[string]journal.MatchState{"delivered": eff, "queued": eff, "complained": eff, "scheduled": pend, "suppressed": not, "bounced": not, "canceled": not, "unheard_of": pend}, 40,
+			map[string]string{"tags[] (an object with name landed_ref)": "REF", "reply_to[] (only with carrier reply_to)": "name+REF@your-domain", "Idempotency-Key": "KEY"}, ""},
+		"brevo.message": {packstest.Brevo(), evidence.L4, []string{"GET /v3/smtp/statistics/events?days=2&limit=500&offset=0&sort=asc&tags=%5B%22REF%22%5D"},
+			map[string]journal.MatchState{"delivered": eff, "requests": eff, "opened": eff, "deferred": eff, "hardBounces": not, "blocked": not, "unheardOf": pend}, 600,
+			map[string]string{"tags[] (the only one)": "REF", "headers.idempotencyKey": "UUIDKEY"}, ""},
+		"mandrill.message": {packstest.Mandrill(), evidence.L4, []string{"POST /api/1.4/metadata/list", "POST /api/1.4/messages/search"},
+			map[string]journal.MatchState{"sent": eff, "queued": eff, "scheduled": pend, "soft-bounced": pend, "bounced": not, "rejected": not, "canceled": not}, 0,
+			map[string]string{"message.metadata.landed_ref": "REF"}, ""},
 		"slack.message": {packstest.Slack(), evidence.L5, []string{"GET /api/conversations.history?channel=C0123456789&include_all_metadata=true&inclusive=true&latest=UNIX&limit=200&oldest=UNIX"},
 			map[string]journal.MatchState{"": eff}, 500, map[string]string{"metadata.event_payload.landed_ref": "REF"}, "author"},
 	}
@@ -202,7 +212,7 @@ func checkWriter(t *testing.T, c contract) {
 		values[f.Name] = f.Value
 	}
 	for name, want := range c.fields {
-		want = strings.NewReplacer("REF", ref, "UUID", journal.Dashed(ref), "KEY", journal.ProviderKey(ref, 2)).Replace(want)
+		want = strings.NewReplacer("REF", ref, "UUIDKEY", journal.Dashed(journal.ProviderKey(ref, 2)), "UUID", journal.Dashed(ref), "KEY", journal.ProviderKey(ref, 2)).Replace(want)
 		if values[name] != want {
 			t.Errorf("field %q is %q, want %q", name, values[name], want)
 		}
@@ -228,7 +238,7 @@ func TestGoogleCalendarRoles(t *testing.T) {
 // answer proves nothing.
 func TestUnconfirmedPacksProveNothing(t *testing.T) {
 	t.Parallel()
-	unconfirmed := []string{"freshdesk.ticket", "mailgun.message", "hubspot.ticket"}
+	unconfirmed := []string{"freshdesk.ticket"}
 	for name, c := range contracts() {
 		sheet := packstest.New(t, c.dialect).Adapter(t).Sheet()
 		if want := !slices.Contains(unconfirmed, name); sheet.Conclusive != want {
@@ -267,6 +277,120 @@ func TestT04_ParametersAreEncoded(t *testing.T) {
 				t.Errorf("opened with %q: %v", row.value, err)
 			}
 		})
+	}
+}
+
+// A list that shows no tags is read row by row; the address that replies go to
+// is in the list itself, so any number of rows can be compared.
+func TestResendReplyTo(t *testing.T) {
+	t.Parallel()
+	f := packstest.New(t, packstest.Resend())
+	f.Params = map[string]string{"carrier": "reply_to"}
+	start, refs := time.Now().Add(-30*time.Minute), []string{journal.RandomRef(), journal.RandomRef()}
+	f.Put(journal.RandomRef(), "", start.Add(-48*time.Hour)) // the last page: older than the window
+	for i, ref := range refs {
+		f.Put(ref, "", start.Add(time.Duration(i)*time.Second))
+	}
+	for i := range 300 {
+		f.Put(journal.RandomRef(), "foreign", start.Add(time.Duration(10+i)*time.Second))
+	}
+	for i, ref := range refs { // with and without a name before the address
+		if a, err := f.Find(t, ref); err != nil || len(a.Matches) != 1 || !a.AllPagesRead {
+			t.Errorf("%d: %d matches, all read %v, %v", i, len(a.Matches), a.AllPagesRead, err)
+		}
+	}
+	if a, err := f.Find(t, journal.RandomRef()); !cleanEmpty(a, err) {
+		t.Errorf("nobody's reference: %+v, %v", a, err)
+	}
+	f.Params["carrier"] = "tag"
+	if a, err := f.Find(t, journal.RandomRef()); cleanEmpty(a, err) {
+		t.Errorf("300 emails of a window can't all have been read: %+v", a)
+	}
+}
+
+// Recipients of one request are no double; a bounce hides no delivery; a busy
+// window is said to be cut off, and what the category finds in it counts.
+func TestSendGridMessages(t *testing.T) {
+	t.Parallel()
+	eff, not := journal.MatchEffective, journal.MatchNotEffective
+	for _, row := range []struct {
+		name   string
+		states []string
+		others int
+		want   []journal.MatchState
+		clean  bool // an empty answer may be believed
+	}{
+		{"one request, two recipients", []string{"delivered", "2nd delivered"}, 0, []journal.MatchState{eff}, false},
+		{"one of two recipients bounced", []string{"bounced", "2nd delivered"}, 0, []journal.MatchState{not, eff}, false},
+		{"two requests", []string{"delivered", "delivered"}, 0, []journal.MatchState{eff, eff}, false},
+		{"the category was dropped", []string{"no category"}, 20, []journal.MatchState{eff}, false},
+		{"busy window", []string{"delivered"}, 60, []journal.MatchState{eff}, false},
+		{"nothing in a quiet window", nil, 40, nil, true},
+		{"nothing in a busy window", nil, 41, nil, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			f := packstest.New(t, packstest.SendGrid())
+			ref := journal.RandomRef()
+			for _, s := range row.states {
+				f.Put(ref, s, time.Now())
+			}
+			for range row.others {
+				f.Put(journal.RandomRef(), "", time.Now())
+			}
+			a, err := f.Find(t, ref)
+			var got []journal.MatchState
+			for _, m := range a.Matches {
+				got = append(got, m.State)
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" || err != nil || cleanEmpty(a, err) != row.clean {
+				t.Errorf("%s, %v, %+v", diff, err, a)
+			}
+		})
+	}
+}
+
+// An incident that only its alert answers for may be ours or not.
+func TestPagerDutyIncidentFoundByItsAlert(t *testing.T) {
+	t.Parallel()
+	f := packstest.New(t, packstest.PagerDuty())
+	ref := journal.RandomRef()
+	f.Put(ref, "by alert", time.Now())
+	if a, err := f.Find(t, ref); err != nil || len(a.Matches) != 0 || cleanEmpty(a, err) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A batch that failed for another reason than that nothing is there is no miss.
+func TestHubSpotBatchThatFailed(t *testing.T) {
+	t.Parallel()
+	f := packstest.New(t, packstest.HubSpot())
+	f.Put(journal.RandomRef(), "", time.Now())
+	if a, err := f.Find(t, journal.RandomRef()); !cleanEmpty(a, err) {
+		t.Errorf("nothing there: %+v, %v", a, err)
+	}
+	f.Put(journal.RandomRef(), "odd error", time.Now())
+	if a, err := f.Find(t, journal.RandomRef()); err == nil {
+		t.Errorf("another error read as an answer: %+v", a)
+	}
+}
+
+// Metadata that is not indexed (yet) is not searched: nothing found then proves
+// nothing.
+func TestMandrillFieldThatIsNotIndexed(t *testing.T) {
+	t.Parallel()
+	f := packstest.New(t, packstest.Mandrill())
+	if a, err := f.Find(t, journal.RandomRef()); !cleanEmpty(a, err) {
+		t.Errorf("indexed: %+v, %v", a, err)
+	}
+	f.Put(journal.RandomRef(), "not indexed", time.Now())
+	if a, err := f.Find(t, journal.RandomRef()); err != nil || cleanEmpty(a, err) {
+		t.Errorf("not indexed: %+v, %v", a, err)
+	}
+	ref := journal.RandomRef()
+	f.Put(ref, "foreign", time.Now()) // the word elsewhere in the message, metadata written as a list
+	if a, err := f.Find(t, ref); err != nil || len(a.Matches) != 0 || a.Unrelated != 1 {
+		t.Errorf("a row without metadata: %+v, %v", a, err)
 	}
 }
 

@@ -81,30 +81,38 @@ func Salesforce() Dialect {
 }
 
 // HubSpot follows the specification of CRM tickets: a search without archived
-// ones, which can be read by a unique property.
+// ones, which can be read in a batch by a unique property.
 func HubSpot() Dialect {
-	const search = "/crm/v3/objects/tickets/search"
+	const search, batch = "/crm/v3/objects/tickets/search", "/crm/v3/objects/tickets/batch/read"
 	ticket := func(o Object) M {
 		return M{"id": strconv.Itoa(o.N), "createdAt": o.time("2006-01-02T15:04:05.000Z"), "updatedAt": o.time("2006-01-02T15:04:05.000Z"), "archived": o.State == "archived",
 			"properties": M{"landed_ref": o.Carrier, "subject": "Order", "hs_pipeline_stage": o.state("1"), "hs_object_id": strconv.Itoa(o.N)}}
 	}
 	return Dialect{
-		Pack: "hubspot.ticket", Params: map[string]string{"not_effective": "9"}, Secrets: map[string]string{"token": token}, Reads: []string{"POST " + search},
+		Pack: "hubspot.ticket", Params: map[string]string{"not_effective": "9"}, Secrets: map[string]string{"token": token}, Reads: []string{"POST " + search, "POST " + batch},
 		Authorized: bearer, AuthBody: `{"status":"error","message":"Authentication credentials not found","correlationId":"c","category":"INVALID_AUTHENTICATION"}`,
 		Serve: func(f *Fake, w http.ResponseWriter, r *http.Request) {
-			if ref, ok := strings.CutPrefix(r.URL.Path, "/crm/v3/objects/tickets/"); ok && r.Method == http.MethodGet {
-				q := r.URL.Query()
-				if q.Get("idProperty") != "landed_ref" || q.Get("archived") != "true" {
-					f.Wrong(w, "%s", r.URL.RequestURI())
+			if r.URL.Path == batch {
+				var in struct {
+					IDProperty string `json:"idProperty"`
+					Inputs     []struct{ ID string }
+				}
+				if !Body(r, &in) || in.IDProperty != "landed_ref" || r.URL.Query().Get("archived") != "true" || len(in.Inputs) != 1 {
+					f.Wrong(w, "%s %+v", r.URL.RequestURI(), in)
 					return
 				}
-				for _, o := range f.Rows(func(o Object) bool { return o.State == "archived" && o.Carrier == ref }) {
-					if o.State == "archived" && o.Carrier == ref {
-						JSON(w, http.StatusOK, ticket(o))
-						return
+				status, body := http.StatusMultiStatus, M{"status": "COMPLETE", "startedAt": "2026-11-30T08:00:00.000Z", "completedAt": "2026-11-30T08:00:00.100Z", "results": []M{},
+					"numErrors": 1, "errors": []M{{"status": "error", "category": "OBJECT_NOT_FOUND", "message": "not there", "context": M{"ids": []string{in.Inputs[0].ID}}}}}
+				for _, o := range f.Rows(func(o Object) bool {
+					return o.State == "odd error" || o.State == "archived" && o.Carrier == in.Inputs[0].ID
+				}) {
+					if o.State == "archived" && o.Carrier == in.Inputs[0].ID {
+						status, body["results"] = http.StatusOK, []M{ticket(o)}
+					} else if o.State == "odd error" {
+						body["errors"] = []M{{"status": "error", "category": "SOMETHING_ELSE"}}
 					}
 				}
-				JSON(w, http.StatusNotFound, M{"status": "error", "message": "Object not found", "correlationId": "c", "category": "OBJECT_NOT_FOUND"})
+				JSON(w, status, body)
 				return
 			}
 			var in struct {

@@ -78,8 +78,12 @@ func PayPal() Dialect {
 			out, _ := f.Slice(rows, (page-1)*size, size)
 			JSON(w, http.StatusOK, M{"page": page, "total_items": f.Total(rows), "total_pages": max((f.Total(rows)+size-1)/size, 1), "last_refreshed_datetime": time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04:05-0700"),
 				"transaction_details": List(out, func(o Object) M {
-					return M{"transaction_info": M{"transaction_id": "TX" + strconv.Itoa(o.N), "transaction_initiation_date": o.time("2006-01-02T15:04:05-0700"), "transaction_status": o.state("S"),
-						"custom_field": o.Carrier, "transaction_event_code": "T0006", "transaction_amount": M{"value": "12.50", "currency_code": "EUR"}}}
+					code, status := "T0006", o.state("S")
+					if strings.HasPrefix(status, "T") { // completed, of another kind than a payment
+						code, status = status, "S"
+					}
+					return M{"transaction_info": M{"transaction_id": "TX" + strconv.Itoa(o.N), "transaction_initiation_date": o.time("2006-01-02T15:04:05-0700"), "transaction_status": status,
+						"custom_field": o.Carrier, "transaction_event_code": code, "transaction_amount": M{"value": "12.50", "currency_code": "EUR"}}}
 				})})
 		},
 	}

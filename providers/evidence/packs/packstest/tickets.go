@@ -55,6 +55,18 @@ func Redmine() Dialect {
 				return
 			}
 			q := r.URL.Query()
+			switch r.URL.Path {
+			case "/roles.json":
+				JSON(w, http.StatusOK, M{"roles": []M{{"id": 3, "name": "Manager"}, {"id": 4, "name": "Reader"}}})
+				return
+			case "/users/current.json":
+				JSON(w, http.StatusOK, M{"user": M{"id": 7, "login": "landed", "admin": false, "api_key": token, "memberships": []M{
+					{"id": 1, "project": M{"id": 1, "name": "Desk"}, "roles": []M{{"id": 4, "name": "Reader"}}}}}})
+				return
+			case "/roles/4.json":
+				JSON(w, http.StatusOK, M{"role": M{"id": 4, "name": "Reader", "issues_visibility": "all", "permissions": []string{"view_issues"}}})
+				return
+			}
 			if r.URL.Path != "/issues.json" || q.Get("status_id") != "*" || !Only(q, "cf_9", "status_id", "sort", "limit", "offset") {
 				f.Wrong(w, "%s", r.URL.RequestURI())
 				return
@@ -113,5 +125,6 @@ func Dialects() []Dialect {
 		Postmark(), Mailgun(), SendGrid(), Square(), PayPal(), Twilio(), Slack(),
 		GitHubComment(), GoogleCalendar(), AdyenTransfer(),
 		Braintree(), Salesforce(), HubSpot(), Intercom(),
+		Resend(), Brevo(), Mandrill(),
 	}
 }

@@ -46,7 +46,7 @@ func PagerDuty() Dialect {
 		Authorized: func(r *http.Request) bool { return r.Header.Get("Authorization") == "Token token="+token },
 		Serve: func(f *Fake, w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
-			if r.URL.Path != "/incidents" || q.Get("date_range") != "all" || len(q["statuses[]"]) != 3 || r.Header.Get("Accept") != "application/vnd.pagerduty+json;version=2" ||
+			if r.URL.Path != "/incidents" || q.Get("date_range") != "all" || len(q["statuses[]"]) != 3 || r.Header.Get("Accept") != "application/vnd.pagerduty+json;version=2" || r.Header.Get("Content-Type") != "application/json" ||
 				!Only(q, "incident_key", "date_range", "statuses[]", "sort_by", "limit", "offset") {
 				f.Wrong(w, "%s, Accept %s", r.URL.RequestURI(), r.Header.Get("Accept"))
 				return
@@ -55,8 +55,13 @@ func PagerDuty() Dialect {
 			offset, limit := Int(q, "offset", 0), min(Int(q, "limit", 25), 100)
 			out, more := f.Slice(rows, offset, limit)
 			JSON(w, http.StatusOK, M{"limit": limit, "offset": offset, "more": more, "total": nil, "incidents": List(out, func(o Object) M {
-				return M{"id": "PT" + strconv.Itoa(o.N), "incident_number": o.N, "title": "Disk", "created_at": o.time(time.RFC3339), "status": o.state("triggered"), "incident_key": o.Carrier,
+				m := M{"id": "PT" + strconv.Itoa(o.N), "incident_number": o.N, "title": "Disk", "created_at": o.time(time.RFC3339), "status": o.state("triggered"), "incident_key": o.Carrier,
 					"html_url": "https://acme.pagerduty.com/incidents/PT" + strconv.Itoa(o.N), "service": M{"id": "PIJ90N7", "summary": "Desk"}}
+				if o.State == "by alert" { // found by an alert's key; it has none of its own
+					m["status"] = "triggered"
+					delete(m, "incident_key")
+				}
+				return m
 			})})
 		},
 	}
