@@ -95,3 +95,15 @@ func TestOpenAdapters(t *testing.T) {
 		})
 	}
 }
+
+// Evidence links to the pages of tickets: their hosts come from the configuration.
+func TestPagesOfTickets(t *testing.T) {
+	for want, p := range map[string]config.Provider{
+		"https://acme.zendesk.com":   {Zendesk: &config.Zendesk{Subdomain: "acme"}},
+		"https://acme.atlassian.net": {Jira: &config.Jira{Site: "https://acme.atlassian.net", CloudID: "x"}},
+	} {
+		if got := pagesOf(p); len(got) != 1 || got[0] != want {
+			t.Errorf("pages %q, want %s", got, want)
+		}
+	}
+}

@@ -41,6 +41,14 @@
 //	granted ──first byte──► sent (outcome unknown) ──► refused │ confirmed
 //	   └── no byte was written, and that is proved: not_sent
 //
+// # Handles first
+//
+// Where a provider takes two steps (a draft that is sent, a payment intent that is
+// confirmed), package staged below this one journals the id of the first before the
+// second (Grant.RecordHandle). Evidence is then a read by that id and not a search,
+// and a later attempt finishes what an earlier one left. It has Gmail, Microsoft
+// Graph, JMAP and Stripe, and takes other providers as three functions.
+//
 // # Limits
 //
 // A process that is paused between the last check and the write can still send

@@ -174,3 +174,22 @@ func TestWriterRefusesWhatCannotBeFound(t *testing.T) {
 		}
 	}
 }
+
+// T-04: references that would end a query's text are refused, never stripped, and
+// before anything is asked.
+func TestT04_ReferencesThatBreakAQuery(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	c := serve(t, site)
+	for _, ref := range []string{`x" OR project = SECRET OR "`, "50%", "a:b -status:open", "名前", `a\b`, "a,b", journal.RandomRef() + `" OR "`} {
+		if _, err := look(t, c, ref); err == nil {
+			t.Errorf("%q was looked up", ref)
+		}
+		if _, err := jira.CreateBody(nil, jira.Marks{}, ref); err == nil {
+			t.Errorf("%q was written", ref)
+		}
+	}
+	if n := site.Requests(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -87,6 +87,19 @@ func TestT01_SearchLags(t *testing.T) {
 	}
 }
 
+// T-03: the search is a pre-filter: an issue whose label only resembles the reference
+// is a stranger, and makes the query doubtful.
+func TestT03_ResemblingReference(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	ref := journal.RandomRef()
+	site.Add(jirafake.Issue{Labels: []string{"landed-" + strings.ToUpper(ref)}})
+	site.Add(jirafake.Issue{Labels: []string{"landed-" + ref + "0"}, Summary: ref})
+	if a := mustLook(t, serve(t, site), ref); len(a.Matches) != 0 || a.Unrelated != 1 || unseen(a) != "" {
+		t.Errorf("matches %+v, unrelated %d, unseen %q", a.Matches, a.Unrelated, unseen(a))
+	}
+}
+
 // T-05: a search that ignores its query is noticed.
 func TestT05_QueryThatIsIgnored(t *testing.T) {
 	t.Parallel()
@@ -168,6 +181,24 @@ func TestHandles(t *testing.T) {
 				t.Errorf("unseen %q, want %q", unseen(a), row.unseen)
 			}
 		})
+	}
+}
+
+// One issue under several names is one match.
+func TestOneIssueUnderSeveralNames(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	ref := journal.RandomRef()
+	id, key := site.Add(jirafake.Issue{Labels: label(ref)})
+	now := site.Move(key, "ENG")
+	for _, order := range [][]string{{id, key, now}, {key, now, id}, {now, id, key}} {
+		var hs []journal.Handle
+		for _, name := range order {
+			hs = append(hs, handle(name))
+		}
+		if a := mustLook(t, serve(t, site), ref, hs...); len(a.Matches) != 1 || a.Matches[0].ID != now {
+			t.Errorf("%q: %+v", order, a.Matches)
+		}
 	}
 }
 

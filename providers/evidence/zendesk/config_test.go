@@ -175,3 +175,22 @@ func TestWriterRefusesWhatCannotBeFound(t *testing.T) {
 		t.Errorf("handle %q %q %v", kind, value, err)
 	}
 }
+
+// T-04: references that would end a query's text are refused, never stripped, and
+// before anything is asked.
+func TestT04_ReferencesThatBreakAQuery(t *testing.T) {
+	t.Parallel()
+	account := newAccount()
+	c := serve(t, account)
+	for _, ref := range []string{`x" OR project = SECRET OR "`, "50%", "a:b -status:open", "名前", `a\b`, "a,b", journal.RandomRef() + `" OR "`} {
+		if _, err := look(t, c, query(ref)); err == nil {
+			t.Errorf("%q was looked up", ref)
+		}
+		if _, err := zendesk.CreateBody(nil, ref); err == nil {
+			t.Errorf("%q was written", ref)
+		}
+	}
+	if n := account.Requests(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}

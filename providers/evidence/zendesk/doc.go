@@ -21,12 +21,13 @@
 //
 // # The credentials
 //
-// A confidential OAuth client, whose access tokens Landed gets itself by the client
-// credentials grant with the scope read; such a token acts for the admin who made the
-// client, and admins see every ticket, also those of private groups. Or an OAuth access
-// token with the scope read: it ends after two days at most, is renewed by somebody
-// else, and a session reads it anew. Zendesk says which scopes a token has, so one that
-// may write is refused. API tokens (with email) can do all that their user may, no new
+// A confidential OAuth client that is allowed the scope read alone and was made by an
+// admin: Landed gets its access tokens itself by the client credentials grant. Or an
+// OAuth access token with the scope read: it ends after two days at most, is renewed by
+// somebody else, and a session reads it anew. A token is always some user's; who that
+// is, and whether that user sees every ticket, is asked at each look (admins do, also
+// those of private groups). Zendesk says which scopes a token has, so one that may write
+// is refused. API tokens (with email) can do all that their user may, no new
 // ones can be made since October 2026 and all of them end on 30 April 2027: they are
 // taken with allow_unverified only.
 //
@@ -38,8 +39,10 @@
 //     whether tickets of AI agents are listed and defaults to agent, which leaves
 //     them out (developer.zendesk.com/api-reference/ticketing/tickets/tickets/).
 //     That a new ticket shows at once is not stated: see Config.IndexLag.
-//   - Cursor paging: page[size], page[after], meta.has_more, meta.after_cursor
-//     (developer.zendesk.com/api-reference/introduction/pagination/).
+//   - Cursor paging: page[size], page[after], meta.has_more, meta.after_cursor; paging by
+//     number: per_page, page, next_page, count (developer.zendesk.com/api-reference/
+//     introduction/pagination/). That the list by external_id is paged by cursor is not
+//     stated, so either answer is taken.
 //   - Deleted tickets are listed for 30 days with id, subject, deleted_at and who
 //     deleted them, without external_id, sorted by deleted_at if asked; 10 requests a
 //     minute (the same reference, "List Deleted Tickets").
@@ -61,10 +64,10 @@
 //     api-reference/ticketing/users/users/). Admins see private groups
 //     (support.zendesk.com/hc/en-us/articles/4767122732058).
 //   - The client credentials grant, and that an access token lives for less than two
-//     days: developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens/. The
-//     admin who made a client is its user_id (developer.zendesk.com/api-reference/
-//     ticketing/oauth/oauth_clients); whoever the token acts for is asked for at each
-//     look.
+//     days: developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens/. That
+//     a token is a user's: developer.zendesk.com/documentation/api-basics/
+//     authentication/api-tokens-to-oauth/. That it is the user who made the client is
+//     not stated.
 //   - Show Current Token gives a token's scopes (developer.zendesk.com/
 //     api-reference/ticketing/oauth/oauth_tokens/). The end of API tokens:
 //     developer.zendesk.com/documentation/api-basics/authentication/oauth-migration/.

@@ -97,7 +97,7 @@ func TestAnswersThatCannotBeTrustedNeverReadAsAMiss(t *testing.T) {
 	for _, row := range []struct{ name, path, body string }{
 		{"no tickets", "/tickets", `{"meta":{"has_more":false}}`},
 		{"tickets null", "/tickets", `{"tickets":null,"meta":{"has_more":false}}`},
-		{"offset paging", "/tickets", `{"tickets":[],"next_page":null,"count":0}`},
+		{"neither form of paging", "/tickets", `{"tickets":[],"next_page":null}`},
 		{"no has_more", "/tickets", `{"tickets":[],"meta":{}}`},
 		{"more without a cursor", "/tickets", `{"tickets":[]` + more},
 		{"row without an id", "/tickets", `{"tickets":[{"external_id":"x"}],"meta":{"has_more":false}}`},
@@ -136,14 +136,17 @@ func TestPagesAreReadToTheEnd(t *testing.T) {
 	for range 5 {
 		account.Add(zendeskfake.Ticket{ExternalID: ref})
 	}
-	account.SetFaults(zendeskfake.Faults{PageSize: 2})
 	c := serve(t, account)
-	if a := mustLook(t, c, query(ref)); len(a.Matches) != 5 || !a.AllPagesRead {
-		t.Errorf("three pages: %d matches, all read %v", len(a.Matches), a.AllPagesRead)
-	}
-	c.MaxPages = 2
-	if a := mustLook(t, c, query(ref)); len(a.Matches) != 4 || a.AllPagesRead {
-		t.Errorf("two of three pages: %d matches, all read %v", len(a.Matches), a.AllPagesRead)
+	for name, f := range map[string]zendeskfake.Faults{"by cursor": {PageSize: 2}, "by number": {PageSize: 2, NoCursor: true}} {
+		account.SetFaults(f)
+		c.MaxPages = 10
+		if a := mustLook(t, c, query(ref)); len(a.Matches) != 5 || !a.AllPagesRead {
+			t.Errorf("%s, three pages: %d matches, all read %v", name, len(a.Matches), a.AllPagesRead)
+		}
+		c.MaxPages = 2
+		if a := mustLook(t, c, query(ref)); len(a.Matches) != 4 || a.AllPagesRead {
+			t.Errorf("%s, two of three pages: %d matches, all read %v", name, len(a.Matches), a.AllPagesRead)
+		}
 	}
 	account.SetFaults(zendeskfake.Faults{PageSize: 2, SamePage: true})
 	_, err := look(t, c, query(ref))

@@ -26,6 +26,7 @@ const (
 	suspendedToken  = "suspended-0123456789abcdef"
 	noShadowToken   = "noshadow-0123456789abcdef"
 	silentToken     = "silent-0123456789abcdef"
+	bareToken       = "bare-0123456789abcdef" // has no scopes at all
 	apiUser         = "landed@example.com"
 	clientSecret    = "client-0123456789abcdef"
 )
@@ -34,6 +35,7 @@ func newAccount() *zendeskfake.Account {
 	read := []string{"read"}
 	return zendeskfake.New(map[string]zendeskfake.Token{
 		readToken:       {Scopes: read},
+		bareToken:       {Scopes: []string{}},
 		writeToken:      {Scopes: []string{"read", "write"}},
 		narrowToken:     {Scopes: []string{"tickets:read"}},
 		apiToken:        {Email: apiUser},

@@ -27,8 +27,8 @@ func (l *look) list(ctx context.Context) error {
 		if err := l.get(ctx, "tickets", query, &page, func() string { return page.shown() }); err != nil {
 			return err
 		}
-		if page.Tickets == nil || page.Meta == nil || page.Meta.HasMore == nil {
-			return faults.Bad("Zendesk's answer is no list of tickets paged by cursor")
+		if page.Tickets == nil {
+			return faults.Bad("Zendesk's answer is no list of tickets")
 		}
 		for _, t := range *page.Tickets {
 			switch {
@@ -43,14 +43,14 @@ func (l *look) list(ctx context.Context) error {
 			}
 			seen[t.ID] = true
 		}
-		if !*page.Meta.HasMore {
+		more, err := page.next(query)
+		if err != nil {
+			return err
+		}
+		if !more {
 			l.ans.AllPagesRead = true
 			break
 		}
-		if page.Meta.AfterCursor == "" || page.Meta.AfterCursor == query.Get("page[after]") {
-			return faults.Bad("Zendesk says that there is more and does not say where")
-		}
-		query.Set("page[after]", page.Meta.AfterCursor)
 	}
 	for _, id := range hits {
 		if err := l.again(ctx, id, ""); err != nil {
@@ -87,11 +87,41 @@ func (l *look) search(ctx context.Context) error {
 	return nil
 }
 
+// next turns query into the one for the page after p, and reports whether there is
+// one.
+func (p ticketPage) next(query url.Values) (bool, error) {
+	switch {
+	case p.Meta != nil && p.Meta.HasMore != nil:
+		if !*p.Meta.HasMore {
+			return false, nil
+		}
+		if p.Meta.AfterCursor == "" || p.Meta.AfterCursor == query.Get("page[after]") {
+			return false, faults.Bad("Zendesk says that there is more and does not say where")
+		}
+		query.Set("page[after]", p.Meta.AfterCursor)
+		return true, nil
+	case p.Meta == nil && p.Count != nil:
+		if p.NextPage == nil {
+			return false, nil
+		}
+		number, err := strconv.Atoi(query.Get("page"))
+		if err != nil {
+			number = 1 // it was asked for by cursor
+		}
+		query.Del("page[size]")
+		query.Set("per_page", strconv.Itoa(perPage))
+		query.Set("page", strconv.Itoa(number+1))
+		return true, nil
+	}
+	return false, faults.Bad("Zendesk's answer does not say whether there is more")
+}
+
 func (p ticketPage) shown() string {
-	if p.Tickets == nil || p.Meta == nil || p.Meta.HasMore == nil {
+	if p.Tickets == nil {
 		return "no list"
 	}
-	return fmt.Sprintf("has_more %v, %s", *p.Meta.HasMore, rows(*p.Tickets))
+	more := p.NextPage != nil || p.Meta != nil && p.Meta.HasMore != nil && *p.Meta.HasMore
+	return fmt.Sprintf("more %v, %s", more, rows(*p.Tickets))
 }
 
 // rows is what evidence keeps of a page's rows.

@@ -112,6 +112,19 @@ func TestT01_LagOfTheListIsTheSheets(t *testing.T) {
 	}
 }
 
+// T-03: the list is a pre-filter: a ticket whose external_id only resembles the
+// reference is a stranger, and makes the filter doubtful.
+func TestT03_ResemblingReference(t *testing.T) {
+	t.Parallel()
+	account := newAccount()
+	ref := journal.RandomRef()
+	account.Add(zendeskfake.Ticket{ExternalID: strings.ToUpper(ref)})
+	account.Add(zendeskfake.Ticket{ExternalID: ref + "0"})
+	if a := mustLook(t, serve(t, account), query(ref)); len(a.Matches) != 0 || a.Unrelated != 1 || unseen(a) != "" {
+		t.Errorf("matches %+v, unrelated %d, unseen %q", a.Matches, a.Unrelated, unseen(a))
+	}
+}
+
 // T-05: a list that ignores its filter is noticed.
 func TestT05_FilterThatIsIgnored(t *testing.T) {
 	t.Parallel()

@@ -112,6 +112,29 @@ func TestLookIsFrugal(t *testing.T) {
 	}
 }
 
+// The lists that a session keeps do not serve an earlier window.
+func TestKeptListsDoNotServeAnEarlierWindow(t *testing.T) {
+	t.Parallel()
+	account := newAccount()
+	account.Delete(account.Add(zendeskfake.Ticket{}), time.Now().Add(-2*time.Hour), "x")
+	s, err := open(t, serve(t, account)).Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, row := range []struct {
+		ago  time.Duration
+		want bool // everything was seen
+	}{{time.Hour, true}, {3 * time.Hour, false}} {
+		q := query(journal.RandomRef())
+		q.From = time.Now().Add(-row.ago)
+		a, err := s.Find(t.Context(), q)
+		if err != nil || (unseen(a) == "") != row.want {
+			t.Errorf("%v: unseen %q, %v", row.ago, unseen(a), err)
+		}
+	}
+}
+
 // A ticket that is found needs no look behind the list.
 func TestMatchNeedsNoFurtherLists(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ func TestTrustDependsOnTheToken(t *testing.T) {
 		{"scope read of an admin", readToken, nil, "", ""},
 		{"scope write too", writeToken, nil, journal.CannotProvider, "the token may write"},
 		{"scope write too, permitted", writeToken, func(c *zendesk.Config) { c.AllowUnverified = true }, "", ""},
+		{"no scopes at all", bareToken, nil, journal.CannotProvider, "the token may write"},
 		{"scopes that are not told", silentToken, nil, journal.CannotProvider, "does not tell what the token may do"},
 		{"scopes that are not told, permitted", silentToken, func(c *zendesk.Config) { c.AllowUnverified = true }, "", ""},
 		{"scope tickets:read alone", narrowToken, nil, journal.CannotProvider, "needs the scope read"},

@@ -32,13 +32,16 @@ func (c channel) String() string {
 	return fmt.Sprint(c.Name)
 }
 
-// ticketPage is one page of a list, paged by cursor.
+// ticketPage is one page of a list. Lists are asked for by cursor (Meta); where an
+// account or an address does not do that, the answer is paged by number (Count).
 type ticketPage struct {
 	Tickets *[]ticket `json:"tickets"`
 	Meta    *struct {
 		HasMore     *bool  `json:"has_more"`
 		AfterCursor string `json:"after_cursor"`
 	} `json:"meta"`
+	Count    *int    `json:"count"`
+	NextPage *string `json:"next_page"`
 }
 
 // searchPage is the first page of a search: hits beyond it would be a flood.

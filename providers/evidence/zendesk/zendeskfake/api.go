@@ -141,6 +141,10 @@ func (a *Account) list(w http.ResponseWriter, r *http.Request) {
 		}
 		rows = append(rows, one.json())
 	}
+	if f.NoCursor {
+		numberPage(w, q, "tickets", rows, f)
+		return
+	}
 	cursorPage(w, q, rows, f)
 }
 
@@ -227,20 +231,30 @@ func (a *Account) listSuspended(w http.ResponseWriter, r *http.Request) {
 	a.shadowPage(w, r, "suspended_tickets", rows, f)
 }
 
-// shadowPage writes one page, paged by number.
+// shadowPage writes one page of a list that not everybody may see.
 func (a *Account) shadowPage(w http.ResponseWriter, r *http.Request, name string, rows []any, f Faults) {
 	if t, _, _ := a.who(r); t.NoShadows {
 		fail(w, http.StatusForbidden, "Forbidden", "You do not have access to this page")
 		return
 	}
-	q := r.URL.Query()
-	size, _ := strconv.Atoi(q.Get("per_page"))
+	numberPage(w, r.URL.Query(), name, rows, f)
+}
+
+// numberPage writes one page of rows, counted from 1.
+func numberPage(w http.ResponseWriter, q url.Values, name string, rows []any, f Faults) {
+	size, err := strconv.Atoi(q.Get("per_page"))
+	if err != nil || size > 100 {
+		size = 100
+	}
 	if f.PageSize > 0 {
 		size = f.PageSize
 	}
-	n, err := strconv.Atoi(q.Get("page"))
-	if err != nil || n < 1 || size < 1 {
-		fail(w, http.StatusBadRequest, "InvalidPaginationParameter", "")
+	n := 1
+	if q.Has("page") {
+		n, err = strconv.Atoi(q.Get("page"))
+	}
+	if n < 1 || q.Has("page") && (err != nil || q.Has("page[size]")) {
+		fail(w, http.StatusBadRequest, "InvalidPaginationParameter", "page must be a number, or page[size] be given")
 		return
 	}
 	from := min((n-1)*size, len(rows))

@@ -40,6 +40,7 @@ type Faults struct {
 	SearchLag    time.Duration // how long search does not know it
 	IgnoreFilter bool          // lists ignore external_id
 	SamePage     bool          // every page is the first one, and there is always more
+	NoCursor     bool          // lists of tickets are paged by number, whatever is asked for
 	IgnoreSort   bool          // lists of deleted and suspended tickets come oldest first
 	PageSize     int           // smaller pages than asked for
 }
