@@ -25,6 +25,9 @@ func (s *server) effect(c echo.Context) error {
 		return err
 	}
 	v := effectView{Who: who, AllArgs: c.QueryParam(web.ParamArgs) == web.ArgsAll, Hosts: s.cfg.EvidenceHosts}
+	if err := s.kept(c, who, k, &v); err != nil {
+		return err
+	}
 	return s.renderEffect(c, http.StatusOK, k, v, noteFor(c.QueryParam(web.ParamNote)))
 }
 
@@ -59,6 +62,10 @@ const (
 	noteRepeated     = "repeated"
 	noteAsked        = "asked"
 	noteAcknowledged = "acknowledged"
+	noteProposed     = "proposed"
+	noteApproved     = "approved"
+	noteRejected     = "rejected"
+	noteFresh        = "fresh"
 )
 
 func noteFor(note string) *web.Notice {
@@ -69,6 +76,14 @@ func noteFor(note string) *web.Notice {
 		return &web.Notice{Tone: web.ToneInfo, Title: "This decision was recorded already", Lines: []string{"Your second click changed nothing. What becomes of the first is shown below."}}
 	case noteAsked:
 		return &web.Notice{Tone: web.ToneInfo, Title: "The provider is being asked", Lines: []string{"The evidence below says when it was pulled. If it is not newer yet, reload in a moment."}}
+	case noteProposed:
+		return &web.Notice{Tone: web.ToneInfo, Title: "Your proposal is recorded", Lines: []string{"Nothing is ordered or closed yet: it waits for a second person."}}
+	case noteApproved:
+		return &web.Notice{Tone: web.ToneGood, Title: "You approved it: the decision is recorded", Lines: []string{"What becomes of it is shown below."}}
+	case noteRejected:
+		return &web.Notice{Tone: web.ToneInfo, Title: "The proposal is ended", Lines: []string{"The effect waits for a decision as before."}}
+	case noteFresh:
+		return &web.Notice{Tone: web.ToneInfo, Title: "You are signed in again", Lines: []string{"Nothing is recorded yet. Your text is below: decide on what the page shows now."}}
 	case noteAcknowledged:
 		return &web.Notice{Tone: web.ToneGood, Title: "Acknowledged", Lines: []string{"The reason is kept in the timeline and in the audit trail."}}
 	}
@@ -100,6 +115,9 @@ func pageVersion(k *journal.Case) string {
 		if r.AckedAt != nil {
 			acked++
 		}
+	}
+	if p := k.Proposal; p.Open(k.Now) {
+		acked += 1000
 	}
 	return fmt.Sprintf("%d.%s.%d.%d.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live())
 }

@@ -33,11 +33,12 @@ func (s *server) confirm(c echo.Context) error {
 		f.dropChoice()
 		return s.renderEffect(c, http.StatusConflict, k, v, staleNotice(clock{k.Now}, changed))
 	}
-	if b := a.BlockFor(d.Verb, d.Mode); b != nil {
-		return s.renderEffect(c, http.StatusConflict, k, v, blockedNotice(clock{k.Now}, *b))
+	d, ask, err := k.Weigh(d)
+	if err != nil {
+		return s.refused(c, who, f, err)
 	}
 	made := clock{k.Now}.ago(k.Now)
-	return render(c, http.StatusOK, web.Confirm(newConfirmPage(s.shell(c, "Record this decision?", &made), k, a, f, d)))
+	return render(c, http.StatusOK, web.Confirm(newConfirmPage(s.shell(c, "Record this decision?", &made), k, a, f, d, ask)))
 }
 
 // decide records the confirmed decision.
@@ -51,8 +52,14 @@ func (s *server) decide(c echo.Context) error {
 	if err != nil {
 		return s.refused(c, who, f, err)
 	}
+	if err := s.cfg.Journal.DropDraft(c.Request().Context(), who, k.Effect.ID); err != nil {
+		s.log.WarnContext(c.Request().Context(), "a kept text could not be dropped", "effect", k.Effect.ID, "err", err)
+	}
 	note := noteDecided
-	if res.Repeated {
+	switch {
+	case res.Proposal != nil:
+		note = noteProposed
+	case res.Repeated:
 		note = noteRepeated
 	}
 	return c.Redirect(http.StatusSeeOther, web.EffectNoteURL(k.Effect.ID, note))
@@ -77,9 +84,10 @@ func (s *server) refused(c echo.Context, who journal.Actor, f formState, err err
 		se *journal.StaleError
 		be *journal.BlockedError
 		ie *journal.InvalidError
+		pe *journal.PolicyError
 	)
-	isStale, isBlocked, isInvalid := errors.As(err, &se), errors.As(err, &be), errors.As(err, &ie)
-	if !isStale && !isBlocked && !isInvalid {
+	isStale, isInvalid, isPolicy := errors.As(err, &se), errors.As(err, &ie), errors.As(err, &pe)
+	if !isStale && !isInvalid && !isPolicy && !errors.As(err, &be) {
 		return err
 	}
 	k, loadErr := s.loadCase(c) // as it is now, not as it was before
@@ -88,22 +96,32 @@ func (s *server) refused(c echo.Context, who journal.Actor, f formState, err err
 	}
 	s.log.InfoContext(c.Request().Context(), "decision refused", "request", c.Response().Header().Get(headerRequestID), "effect", k.Effect.ID, "err", err)
 	v := effectView{Who: who, Hosts: s.cfg.EvidenceHosts, Form: &f}
-	now := clock{k.Now}
-	switch {
-	case isStale:
-		f.dropChoice()
-		return s.renderEffect(c, http.StatusConflict, k, v, staleNotice(now, se))
-	case isBlocked:
-		return s.renderEffect(c, http.StatusConflict, k, v, blockedNotice(now, journal.Block{Code: be.Reason, Until: be.Until}))
+	if isInvalid {
+		f.errors = fieldErrors(ie)
+		return s.renderEffect(c, http.StatusUnprocessableEntity, k, v, errorSummary(f.errors))
 	}
-	f.errors = fieldErrors(ie)
-	return s.renderEffect(c, http.StatusUnprocessableEntity, k, v, errorSummary(f.errors))
+	if isStale {
+		f.dropChoice()
+	}
+	if isPolicy && pe.Code == journal.PolicyStepUp {
+		if err := s.keep(c, who, k, f.draft()); err != nil {
+			return err
+		}
+	}
+	n, status := s.refusalNotice(k, err)
+	return s.renderEffect(c, status, k, v, n)
 }
 
 // formState is the decision form as a person sent it.
 type formState struct {
 	choice, code, reason, providerID, version, digest string
+	overrides                                         []string
+	breakGlass                                        bool
 	errors                                            web.FieldErrors
+}
+
+func (f formState) draft() draft {
+	return draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Overrides: f.overrides, BreakGlass: f.breakGlass}
 }
 
 // dropChoice: what was chosen before something changed has to be chosen anew.
@@ -114,6 +132,7 @@ func parseForm(c echo.Context) formState {
 	return formState{
 		choice: get(web.FieldChoice), code: get(web.FieldCode), reason: strings.ReplaceAll(get(web.FieldReason), "\r\n", "\n"),
 		providerID: strings.TrimSpace(get(web.FieldProviderID)), version: get(web.FieldVersion), digest: get(web.FieldDigest),
+		overrides: c.Request().PostForm[web.FieldOverride], breakGlass: get(web.FieldBreakGlass) != "",
 	}
 }
 
@@ -125,7 +144,7 @@ func (f formState) decision(id string, who journal.Actor) journal.Decision {
 		version = 0
 	}
 	d := journal.Decision{EffectID: id, Verb: journal.Verb(verb), Mode: journal.ReissueMode(mode), Expected: version, Digest: f.digest,
-		Actor: who, Source: "page", ReasonCode: journal.ReasonCode(f.code), Reason: f.reason}
+		Actor: who, Source: "page", ReasonCode: journal.ReasonCode(f.code), Reason: f.reason, Overrides: f.overrides, BreakGlass: f.breakGlass}
 	if d.Verb == journal.VerbCloseLanded {
 		d.ProviderID = f.providerID
 	}
@@ -206,11 +225,12 @@ func errorSummary(e web.FieldErrors) *web.Notice {
 
 // changedSince says what changed between the page and now, as the use case would.
 func changedSince(k *journal.Case, a journal.Assessment, d journal.Decision) *journal.StaleError {
-	if k.Decidable() && a.Digest == d.Digest && k.Effect.Version == d.Expected {
+	open := k.Decidable() || d.Verb == journal.VerbReopen && k.Reopenable()
+	if open && a.Digest == d.Digest && k.Effect.Version == d.Expected {
 		return nil
 	}
 	e := &journal.StaleError{EffectID: k.Effect.ID, Version: k.Effect.Version, State: k.Effect.State}
-	if !k.Decidable() {
+	if !open {
 		e.Changed = append(e.Changed, "It no longer waits for a decision. It is "+web.StateName(k.Effect.State)+".")
 	}
 	if a.Digest != d.Digest {
@@ -219,7 +239,7 @@ func changedSince(k *journal.Case, a journal.Assessment, d journal.Decision) *jo
 	if len(e.Changed) == 0 {
 		e.Changed = append(e.Changed, "A report or another look changed it.")
 	}
-	if n := len(k.Decisions); n > 0 && !k.Decidable() {
+	if n := len(k.Decisions); n > 0 && !open {
 		e.Winner = &k.Decisions[n-1]
 	}
 	return e

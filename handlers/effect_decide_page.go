@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/landedhq/landed/journal"
@@ -13,7 +14,7 @@ func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) 
 	b := web.DecideBox{URL: web.ConfirmURL(k.Effect.ID)}
 	f := v.Form
 	switch {
-	case !k.Decidable():
+	case !k.Decidable() && !(k.Reopenable() && v.Who.MayDecide()):
 		b.Closed = "There is nothing to decide now. " + web.WhySentence(closedBy(k))
 	case !v.Who.MayDecide():
 		b.Closed = "It waits for a decision. You are signed in as " + roleNames(v.Who) + ": operators and approvers decide."
@@ -37,9 +38,15 @@ func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) 
 	}
 	if f != nil {
 		b.Draft.Choice, b.Draft.Code, b.Draft.Reason, b.Draft.ProviderID = f.choice, f.code, f.reason, f.providerID
+		b.Draft.Overrides, b.Draft.BreakGlass = f.overrides, f.breakGlass
 		b.Errors = f.errors
 	}
-	b.Choices, b.Codes = choices(c, k, a, b.Draft.Choice), reasonCodes(b.Draft.Code)
+	b.Choices, b.Codes = choices(c, k, a, v, b.Draft.Choice), reasonCodes(b.Draft.Code)
+	b.Overrides = overrides(k, a, b.Draft.Overrides)
+	alone := slices.ContainsFunc(b.Choices, func(ch web.Choice) bool { return len(ch.Asks) > 0 }) || len(b.Overrides) > 0
+	if alone && v.Who.InGroup(k.Policy.BreakGlass) {
+		b.BreakGlass = "Where the policy asks for a second person, you may do without one. It needs a fresh login, and another person has to review it within " + span(k.Policy.ReviewWithin) + "."
+	}
 	return b
 }
 
@@ -61,8 +68,22 @@ func reasonCodes(chosen string) []web.Option {
 	return out
 }
 
+// overrides are the blocks that the policy lets a second person pass over.
+func overrides(k *journal.Case, a journal.Assessment, chosen []string) []web.Option {
+	var out []web.Option
+	for _, ch := range journal.Choices() {
+		for _, b := range a.Blocks[ch] {
+			known := slices.ContainsFunc(out, func(o web.Option) bool { return o.Value == b.Code })
+			if !known && k.Policy.MayOverride(b) {
+				out = append(out, web.Option{Value: b.Code, Text: web.BlockSentence(b.Code), Selected: slices.Contains(chosen, b.Code)})
+			}
+		}
+	}
+	return out
+}
+
 // choices are the ways to decide, each with what it means or why it is not open.
-func choices(c clock, k *journal.Case, a journal.Assessment, chosen string) []web.Choice {
+func choices(c clock, k *journal.Case, a journal.Assessment, v effectView, chosen string) []web.Choice {
 	var out []web.Choice
 	add := func(verb journal.Verb, mode journal.ReissueMode, advised bool) {
 		ch := web.Choice{Value: choiceValue(verb, mode), Title: verbTitle(verb, mode), Means: verbMeans(verb, mode), Advised: advised}
@@ -72,8 +93,18 @@ func choices(c clock, k *journal.Case, a journal.Assessment, chosen string) []we
 				ch.Until = c.maybe(b.Until)
 			}
 		}
-		ch.Checked = chosen == ch.Value && ch.Blocked == ""
+		bs := a.Blocks[journal.Choice{Verb: verb, Mode: mode}]
+		ch.Passable = len(bs) > 0 && !slices.ContainsFunc(bs, func(b journal.Block) bool { return !k.Policy.MayOverride(b) })
+		if ch.Blocked == "" {
+			d := journal.Decision{Verb: verb, Mode: mode, Actor: v.Who}
+			ch.Asks = asksText(k.Policy.Asks(&k.Snapshot, &d), d, &k.Policy)
+		}
+		ch.Checked = chosen == ch.Value && (ch.Blocked == "" || ch.Passable)
 		out = append(out, ch)
+	}
+	if !k.Decidable() {
+		add(journal.VerbReopen, "", false)
+		return out
 	}
 	add(journal.VerbCloseLanded, "", a.Recommend == journal.RecommendCloseLanded)
 	add(journal.VerbCloseNotLanded, "", a.Recommend == journal.RecommendCloseNotLanded)
@@ -98,6 +129,8 @@ func verbTitle(v journal.Verb, m journal.ReissueMode) string {
 		return "It landed: close it"
 	case journal.VerbCloseNotLanded:
 		return "It did not land: close it"
+	case journal.VerbReopen:
+		return "Take the settlement by policy back"
 	}
 	if m == journal.SameKey {
 		return "Re-issue it under the same key"
@@ -111,6 +144,8 @@ func verbMeans(v journal.Verb, m journal.ReissueMode) string {
 		return "The workflow goes on as if the worker had reported success."
 	case journal.VerbCloseNotLanded:
 		return "The workflow is told that it did not happen and will not. It is never repeated under this key."
+	case journal.VerbReopen:
+		return "The effect waits for a person again, and the workflow is told so. What the workflow did meanwhile stays done."
 	}
 	if m == journal.SameKey {
 		return "The worker may try once more. If the first request landed, the provider drops this one."
@@ -134,15 +169,20 @@ func follows(v journal.Verb, m journal.ReissueMode, s *journal.Snapshot) []strin
 }
 
 // newConfirmPage builds the page between the form and the record.
-func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formState, d journal.Decision) web.ConfirmPage {
+func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formState, d journal.Decision, ask journal.Demand) web.ConfirmPage {
 	c := clock{k.Now}
 	answer := verdictOf(&k.Snapshot, a)
 	p := web.ConfirmPage{
 		Shell: sh, Head: effectHead(c, k), Title: verbTitle(d.Verb, d.Mode), Follows: follows(d.Verb, d.Mode, &k.Snapshot),
 		Answer: answer.Text + " " + answer.Detail, Code: web.ReasonCodeText(d.ReasonCode),
 		Reason: web.Visible(d.Reason, web.NoLimit), ProviderID: line(d.ProviderID),
-		Draft:   web.Draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Version: f.version, Digest: f.digest},
+		Draft: web.Draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Version: f.version, Digest: f.digest,
+			Overrides: d.Overrides, BreakGlass: d.BreakGlass},
+		Asks: asksText(ask, d, &k.Policy), Overrides: passedOver(d.Overrides), Button: "Record the decision",
 		PostURL: web.DecideURL(k.Effect.ID), EditURL: web.ConfirmURL(k.Effect.ID),
+	}
+	if ask.FourEyes && !d.BreakGlass {
+		p.Button = "Propose it"
 	}
 	if l, ok := k.LastLook(); ok {
 		p.Looked = c.maybe(l.StartedAt)

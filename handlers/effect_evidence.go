@@ -13,13 +13,7 @@ func newEvidence(c clock, k *journal.Case, hosts []string, names people) (*web.E
 	if len(k.Evidence) == 0 {
 		return nil, nil
 	}
-	main := 0
-	for i, e := range k.Evidence {
-		if e.Verdict.Hit() {
-			main = i
-			break
-		}
-	}
+	main := mainLook(k)
 	var rows []web.LookRow
 	for i := range k.Evidence {
 		if i != main {
@@ -27,6 +21,16 @@ func newEvidence(c clock, k *journal.Case, hosts []string, names people) (*web.E
 		}
 	}
 	return evidencePanel(c, &k.Evidence[main], hosts, names), rows
+}
+
+// mainLook is the index of the look that counts: the newest hit, else the newest.
+func mainLook(k *journal.Case) int {
+	for i, e := range k.Evidence {
+		if e.Verdict.Hit() {
+			return i
+		}
+	}
+	return 0
 }
 
 // What the two controls ask.

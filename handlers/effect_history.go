@@ -69,6 +69,7 @@ type eventDetail struct {
 	Status     int    `json:"status"`
 	Kind       string `json:"kind"`
 	Value      string `json:"value"`
+	How        string `json:"how"`
 }
 
 func eventRow(c clock, e journal.Event, names people) web.EventRow {
@@ -124,6 +125,10 @@ func moreEventWords(e journal.Event, d eventDetail) (string, web.Tone, web.Text)
 	switch e.Kind {
 	case journal.EventDecided:
 		return "Decided: " + strings.ToLower(verbTitle(journal.Verb(d.Verb), journal.ReissueMode(d.Mode))), web.ToneInfo, web.Text{}
+	case journal.EventProposed:
+		return "Proposed: " + strings.ToLower(verbTitle(journal.Verb(d.Verb), journal.ReissueMode(d.Mode))), web.ToneWait, web.Text{}
+	case journal.EventProposalOver:
+		return "The proposal was " + proposalEnd(d.How), web.ToneQuiet, web.Text{}
 	case journal.EventOrderVoid:
 		return "The order was voided", web.ToneWarn, web.Text{}
 	case journal.EventOrderExpired:
@@ -142,6 +147,16 @@ func moreEventWords(e journal.Event, d eventDetail) (string, web.Tone, web.Text)
 		return "It probably landed twice", web.ToneStop, web.Text{}
 	}
 	return "", web.ToneQuiet, web.Text{}
+}
+
+func proposalEnd(how string) string {
+	switch how {
+	case journal.ProposalVoid:
+		return "overtaken: the effect moved on"
+	case journal.ProposalExpired:
+		return "not answered in time"
+	}
+	return web.Visible(how, 40).String()
 }
 
 func committedWords(n string, d eventDetail) string {

@@ -22,6 +22,7 @@ func newOutcome(c clock, k *journal.Case, names people) *web.Outcome {
 		if d.AssessmentSummary != "" {
 			o.Advice = "recommended then: " + adviceText(d.AssessmentSummary)
 		}
+		o.Notes = decisionNotes(d)
 	}
 	if r.Kind == journal.ResolvedReissue {
 		o.Steps = reissueSteps(c, k, r, names)
@@ -48,6 +49,24 @@ func decisionOf(k *journal.Case, r journal.Resolution) *journal.Decision {
 		}
 	}
 	return nil
+}
+
+// decisionNotes is what the record says of a decision beyond who and why.
+func decisionNotes(d *journal.Decision) []string {
+	var out []string
+	if a := d.Approval; a != nil {
+		out = append(out, "Approved by "+web.Visible(firstOf(a.Actor.Name, a.Actor.Subject), 80).String()+": "+web.Visible(a.Reason, journal.MaxReasonBytes).String())
+	}
+	for _, o := range passedOver(d.Overrides) {
+		out = append(out, "Passed over: "+o)
+	}
+	if d.BreakGlass {
+		out = append(out, "Taken alone (break-glass); another person reviews it.")
+	}
+	if len(d.Rules) > 0 {
+		out = append(out, upper(rulesText(d.Rules))+".")
+	}
+	return out
 }
 
 func adviceText(summary string) string {

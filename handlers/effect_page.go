@@ -21,6 +21,7 @@ type effectView struct {
 	Hosts   []string // where links in evidence may lead; empty = any https host
 	Form    *formState
 	Ack     ackState
+	Word    wordState
 }
 
 // newEffectPage builds the page of one effect.
@@ -31,13 +32,17 @@ func newEffectPage(sh web.Shell, k *journal.Case, v effectView) web.EffectPage {
 	p := web.EffectPage{
 		Shell: sh, Head: effectHead(c, k), Version: pageVersion(k), Poll: web.VersionURL(k.Effect.ID),
 		Answer: newAnswer(c, &k.Snapshot, a), Look: lookBox(c, k, v.Who), Outcome: newOutcome(c, k, names),
-		Decide: newDecideBox(c, k, a, v), Ack: newAckBox(k, v),
+		Decide: newDecideBox(c, k, a, v), Ack: newAckBox(k, v), Proposal: newProposalBox(c, k, a, v),
 		Args:     newPayload(k.Effect.Args, k, v.AllArgs),
 		Attempts: attemptRows(c, k), Siblings: siblingRows(c, k),
 		RunURL: web.ListURL(web.ListQuery{RootRun: k.Effect.RootRun}), Facts: effectFacts(c, k, names),
 	}
-	p.Watching = !p.Decide.Open && p.Ack == nil
+	p.Watching = !p.Decide.Open && p.Ack == nil && p.Proposal == nil
 	p.Evidence, p.History = newEvidence(c, k, v.Hosts, names)
+	p.Basis = newBasis(k, nil)
+	if len(k.Evidence) > 0 {
+		p.Basis = newBasis(k, &k.Evidence[mainLook(k)])
+	}
 	p.Events, p.EventsCut = eventRows(c, k, names)
 	if k.Effect.Result != nil {
 		r := newPayload(k.Effect.Result, nil, v.AllArgs)

@@ -26,21 +26,34 @@ type Journal interface {
 	// LogView records that a person was shown a page; effectID may be empty.
 	LogView(ctx context.Context, who journal.Actor, path, effectID string) error
 	Acknowledge(ctx context.Context, id string, who journal.Actor, reason string) error
+	// A draft is a person's text on an effect, kept while they sign in again.
+	SaveDraft(ctx context.Context, who journal.Actor, effectID string, form []byte) error
+	Draft(ctx context.Context, who journal.Actor, effectID string) ([]byte, error)
+	DropDraft(ctx context.Context, who journal.Actor, effectID string) error
+	Proposals(ctx context.Context, limit int) ([]journal.ProposalItem, error)
+	Reviews(ctx context.Context, limit int) ([]journal.ReviewItem, error)
+	CloseReview(ctx context.Context, r journal.ReviewClose) error
+	// SettledByPolicy lists newest first, before an audit row; 0 = from the end.
+	SettledByPolicy(ctx context.Context, before int64, limit int) ([]journal.PolicySettled, error)
 	// ProviderState is what the looks at a provider told of it; of one that was
 	// never asked nothing, which is no error.
 	ProviderState(ctx context.Context, provider string) (journal.ProviderState, error)
 }
 
 // Decider is the decision use case. Its errors are *journal.InvalidError,
-// *journal.StaleError, *journal.BlockedError and journal.ErrNotFound.
+// *journal.StaleError, *journal.BlockedError, *journal.PolicyError and
+// journal.ErrNotFound.
 type Decider interface {
 	Decide(ctx context.Context, d journal.Decision) (DecideResult, error)
+	Approve(ctx context.Context, a journal.Approval) (DecideResult, error)
+	Reject(ctx context.Context, a journal.Approval) error
 }
 
-// DecideResult is the decision that counts. Repeated: the same one was recorded
+// DecideResult is the decision that counts, or the proposal that waits. Repeated: the same one was recorded
 // before, by an earlier click of the same person.
 type DecideResult struct {
 	Decision journal.Decision
+	Proposal *journal.Proposal
 	Repeated bool
 }
 
@@ -79,6 +92,8 @@ type Config struct {
 	// Actor and FormToken read the session that the login middleware found.
 	Actor     func(echo.Context) (journal.Actor, bool)
 	FormToken func(echo.Context) string
+	// FreshLogin is where a person proves anew who they are, and comes back to a path.
+	FreshLogin func(to string) string
 	// ExternalURL is how browsers reach this server, e.g. https://landed.example.org.
 	ExternalURL string
 	// EvidenceHosts are the hosts that links in evidence may lead to; empty = any,
@@ -133,8 +148,8 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
-	if cfg.Journal == nil || cfg.Decider == nil || cfg.Looker == nil || cfg.Providers == nil || cfg.Login == nil || cfg.Actor == nil || cfg.FormToken == nil {
-		return nil, fmt.Errorf("handlers: journal, decider, looker, providers, login, actor and form token are needed")
+	if cfg.Journal == nil || cfg.Decider == nil || cfg.Looker == nil || cfg.Providers == nil || cfg.Login == nil || cfg.Actor == nil || cfg.FormToken == nil || cfg.FreshLogin == nil {
+		return nil, fmt.Errorf("handlers: journal, decider, looker, providers, login, actor, form token and fresh login are needed")
 	}
 	s := &server{cfg: cfg, log: cfg.Log, files: files, urls: newAssetURLs(files)}
 	if s.log == nil {
@@ -164,6 +179,9 @@ func (s *server) routes(e *echo.Echo) {
 	post(web.RouteAcknowledge, s.acknowledge)
 	post(web.RouteConfirm, s.confirm)
 	post(web.RouteDecide, s.decide)
+	post(web.RouteProposal, s.proposalWord)
+	get(web.RouteReviews, s.reviews)
+	post(web.RouteReviews, s.reviewWord)
 	post(web.RouteProviders, s.providerTry)
 }
 

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,12 @@ type fakeJournal struct {
 	// decide stands for the use case.
 	decide func(journal.Decision) (DecideResult, error)
 	last   journal.Decision
+	// answer is what approvals, rejections and reviews get.
+	answer    error
+	draft     []byte
+	proposals []journal.ProposalItem
+	reviews   []journal.ReviewItem
+	settled   []journal.PolicySettled
 	// configured are the providers, asked at try.
 	configured map[string]providerView
 	try        func(ref string, since time.Duration) (evidence.Facts, evidence.Question, error)
@@ -98,6 +105,49 @@ func (f *fakeJournal) Decide(_ context.Context, d journal.Decision) (DecideResul
 	return f.decide(d)
 }
 
+func (f *fakeJournal) Approve(_ context.Context, a journal.Approval) (DecideResult, error) {
+	f.wrote("approve " + a.ProposalID + " by " + a.Actor.Subject + ": " + a.Reason)
+	if f.answer != nil {
+		return DecideResult{}, f.answer
+	}
+	return DecideResult{}, nil
+}
+
+func (f *fakeJournal) Reject(_ context.Context, a journal.Approval) error {
+	f.wrote("reject " + a.ProposalID + " by " + a.Actor.Subject + ": " + a.Reason)
+	return f.answer
+}
+
+func (f *fakeJournal) SaveDraft(_ context.Context, who journal.Actor, id string, form []byte) error {
+	f.wrote("draft " + id + " of " + who.Subject)
+	f.draft = form
+	return nil
+}
+
+func (f *fakeJournal) Draft(context.Context, journal.Actor, string) ([]byte, error) {
+	return f.draft, nil
+}
+
+func (f *fakeJournal) DropDraft(context.Context, journal.Actor, string) error {
+	f.draft = nil
+	return nil
+}
+
+func (f *fakeJournal) Proposals(context.Context, int) ([]journal.ProposalItem, error) {
+	return f.proposals, f.readErr
+}
+func (f *fakeJournal) Reviews(context.Context, int) ([]journal.ReviewItem, error) {
+	return f.reviews, f.readErr
+}
+func (f *fakeJournal) SettledByPolicy(context.Context, int64, int) ([]journal.PolicySettled, error) {
+	return f.settled, f.readErr
+}
+
+func (f *fakeJournal) CloseReview(_ context.Context, r journal.ReviewClose) error {
+	f.wrote(fmt.Sprintf("review %s by %s: %t %s", r.ID, r.Actor.Subject, r.Agreed, r.Reason))
+	return f.answer
+}
+
 // session stands for the login: everybody is signed in as who, unless nobody is.
 type session struct {
 	who    journal.Actor
@@ -130,9 +180,10 @@ func newSiteAs(t *testing.T, f *fakeJournal, s session, external string) site {
 	t.Helper()
 	e, err := New(Config{
 		Journal: f, Decider: f, Looker: f, Providers: f, Login: s, ExternalURL: external,
-		Actor:     func(echo.Context) (journal.Actor, bool) { return s.who, !s.nobody },
-		FormToken: func(echo.Context) string { return testToken },
-		Log:       slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Actor:      func(echo.Context) (journal.Actor, bool) { return s.who, !s.nobody },
+		FormToken:  func(echo.Context) string { return testToken },
+		FreshLogin: func(to string) string { return "/login?fresh=1&to=" + url.QueryEscape(to) },
+		Log:        slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,18 @@ func (s *Snapshot) Decide(d Decision) (Change, error) {
 	return s.carry(d, as)
 }
 
+// Weigh says what would become of d now without recording anything: d as it would
+// be recorded and what the policy asks of it, or the error of Decide and Propose.
+func (s *Snapshot) Weigh(d Decision) (Decision, Demand, error) {
+	_, ask, err := s.admit(&d)
+	return d, ask, err
+}
+
+// MayOverride reports whether the policy lets a second person pass over b.
+func (p *Policy) MayOverride(b Block) bool {
+	return b.Overridable() && slices.Contains(p.Overrides, b.Code)
+}
+
 // admit checks what holds for deciding and proposing alike, and leaves in d what
 // is recorded of the checks.
 func (s *Snapshot) admit(d *Decision) (Assessment, Demand, error) {
@@ -31,7 +43,7 @@ func (s *Snapshot) admit(d *Decision) (Assessment, Demand, error) {
 	as := Assess(s)
 	var over []string
 	for _, b := range as.Blocks[d.Choice()] {
-		allowed := b.Overridable() && slices.Contains(s.Policy.Overrides, b.Code)
+		allowed := s.Policy.MayOverride(b)
 		if !allowed || !slices.Contains(d.Overrides, b.Code) {
 			return as, Demand{}, &BlockedError{Verb: d.Verb, Reason: b.Code, Until: b.Until, Overridable: allowed}
 		}

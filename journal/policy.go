@@ -69,7 +69,7 @@ type Rule struct {
 	Name       string
 	Tools      []string // a name, or a prefix ending in *
 	Namespaces []string // the same
-	Providers  []string
+	Providers  []string // the same
 	Classes    []Class
 	Verbs      []Verb
 	Verdicts   []Verdict // of the newest look; "" = there was none

@@ -10,9 +10,11 @@ type EffectPage struct {
 	Answer    Answer
 	Look      LookBox
 	Outcome   *Outcome
+	Basis     Basis
 	Evidence  *EvidencePanel
 	History   []LookRow
 	Decide    DecideBox
+	Proposal  *ProposalBox
 	Ack       *AckBox
 	Args      Payload
 	Result    *Payload
@@ -74,7 +76,8 @@ type Outcome struct {
 	By      Text
 	Reason  Text
 	Code    string
-	Advice  string // what the page recommended then
+	Advice  string   // what the page recommended then
+	Notes   []string // who approved, what was passed over, which rules asked
 	At      Stamp
 	Steps   []Step
 	Earlier []OutcomeRow
@@ -105,6 +108,20 @@ type OutcomeRow struct {
 	By     Text
 	Reason Text
 	At     Stamp
+}
+
+// Basis says whether evidence is a read by an id that was journaled before the
+// effect, or a search.
+type Basis struct {
+	Handles []HandleNote
+	Search  string // instead of handles
+}
+
+// HandleNote is one id at the provider that a worker journaled before the effect.
+type HandleNote struct {
+	Kind, Value Text
+	Attempt     string
+	Means       string // what that is worth for the evidence
 }
 
 // EvidencePanel is the newest look in full.

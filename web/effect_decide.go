@@ -10,6 +10,13 @@ const (
 	FieldDigest     = "evidence"
 	FieldToken      = "form_token" // as package login expects it
 	FieldEdit       = "edit"
+	FieldOverride   = "override"
+	FieldBreakGlass = "break_glass"
+	FieldProposal   = "proposal"
+	FieldWord       = "word" // WordApprove or WordReject
+	FieldReview     = "review"
+	WordApprove     = "approve"
+	WordReject      = "reject"
 )
 
 // DecideBox is the decision form, or the sentence that stands for it.
@@ -23,6 +30,10 @@ type DecideBox struct {
 	Codes   []Option
 	Matches []string // provider ids that the evidence shows
 	Errors  FieldErrors
+	// Overrides are the blocks that the policy lets a second person pass over.
+	Overrides []Option
+	// BreakGlass offers to act alone; empty = it is not offered.
+	BreakGlass string
 	// Kept is what a person typed into a form that is no longer there.
 	Kept string
 }
@@ -31,6 +42,28 @@ type DecideBox struct {
 type Draft struct {
 	Choice, Code, Reason, ProviderID string
 	Version, Digest                  string
+	Overrides                        []string
+	BreakGlass                       bool
+}
+
+// ProposalBox is a decision that waits for its second person.
+type ProposalBox struct {
+	URL, ID         string
+	Title           string // "Re-issue"
+	By              Text
+	At, Expires     Stamp
+	Code            string
+	Reason          Text
+	Rules           string // which ask for the second person
+	Overrides       []string
+	Changed         []string // since it was proposed
+	Version, Digest string
+	// Approve, Reject say what the viewer may do; Why says why neither.
+	Approve, Reject bool
+	Withdraw        bool
+	Why             string
+	Draft           string // the second person's text, kept
+	Error           string
 }
 
 // Choice is one way to decide.
@@ -42,6 +75,9 @@ type Choice struct {
 	Until   *Stamp
 	Advised bool
 	Checked bool
+	// Passable: blocked, and a second person may let it pass.
+	Passable bool
+	Asks     []string // what the policy asks beyond the reason
 }
 
 // FieldErrors are the sentences beside the fields.
@@ -74,4 +110,7 @@ type ConfirmPage struct {
 	Draft      Draft
 	PostURL    string
 	EditURL    string
+	Asks       []string // what the policy asks
+	Button     string   // "Record the decision" or "Propose it"
+	Overrides  []string // sentences of what is passed over
 }

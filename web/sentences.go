@@ -50,6 +50,8 @@ func whyMore(code string) string {
 		return "One further attempt is ordered and has not been picked up."
 	case journal.WhySettled:
 		return "It is settled."
+	case journal.WhyByPolicy:
+		return "Policy settled it by what the provider shows; a person can take that back."
 	case journal.WhyClock:
 		return "The database's clock stepped, so waiting times can't be trusted yet."
 	case journal.WhyContradicted:
@@ -77,6 +79,8 @@ func BlockSentence(code string) string {
 		return "A further attempt is ordered already."
 	case journal.WhySettled:
 		return "It is settled already."
+	case journal.WhyStillOpen:
+		return "It waits for a decision as it is: there is no settlement to take back."
 	case "":
 		return ""
 	}
@@ -230,6 +234,8 @@ func ParkedSentence(reason string) string {
 		return "It was closed, and then shown to have landed."
 	case journal.ReasonClock:
 		return "The database's clock stepped, so automatic attempts wait."
+	case journal.ReasonReopened:
+		return "Policy had settled it, and a person took that back."
 	case journal.ReasonRestored:
 		return "The journal was restored from a backup, so nothing may be repeated without a person."
 	}
@@ -305,6 +311,8 @@ func ResolutionText(k journal.ResolutionKind) string {
 		return "Settled by a late refusal"
 	case journal.ResolvedByPolicy:
 		return "Settled by policy: the evidence shows it"
+	case journal.ResolvedReopened:
+		return "Correction: the settlement by policy is taken back"
 	case journal.ResolvedContradiction:
 		return "Correction: it has landed after all"
 	}

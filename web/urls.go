@@ -15,6 +15,8 @@ const (
 	RouteAcknowledge = "/e/:id/acknowledge"
 	RouteConfirm     = "/e/:id/decide/confirm"
 	RouteDecide      = "/e/:id/decide"
+	RouteProposal    = "/e/:id/proposal"
+	RouteReviews     = "/reviews"
 	RouteAudit       = "/audit"
 	RouteProviders   = "/providers"
 	RouteLogin       = "/login"
@@ -98,6 +100,18 @@ func ConfirmURL(id string) string { return EffectURL(id) + "/decide/confirm" }
 // DecideURL takes the confirmed decision.
 func DecideURL(id string) string { return EffectURL(id) + "/decide" }
 
+// ProposalURL takes the second person's word.
+func ProposalURL(id string) string { return EffectURL(id) + "/proposal" }
+
+// ReviewsURL lists what waits for other people, and what policy settled before the
+// given audit row; 0 = the newest.
+func ReviewsURL(before int64) string {
+	if before <= 0 {
+		return RouteReviews
+	}
+	return RouteReviews + "?" + ParamBefore + "=" + strconv.FormatInt(before, 10)
+}
+
 // AuditURL is the audit trail from the row before the given one; 0 = the newest.
 func AuditURL(before int64) string {
 	if before <= 0 {
@@ -117,7 +131,8 @@ func StaticURL(sum, name string) string { return "/static/" + sum + "/" + name }
 
 // Anchors of the effect page.
 const (
-	AnchorArgs    = "arguments"
-	AnchorDecide  = "decide"
-	AnchorOutcome = "outcome"
+	AnchorArgs     = "arguments"
+	AnchorDecide   = "decide"
+	AnchorOutcome  = "outcome"
+	AnchorProposal = "proposal"
 )

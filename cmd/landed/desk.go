@@ -93,7 +93,7 @@ func (d *desk) routes() (*echo.Echo, error) {
 	return handlers.New(handlers.Config{
 		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Providers: d.collector,
 		Login: d.login, API: d.api,
-		Actor: login.Actor, FormToken: login.FormToken, ExternalURL: d.cfg.ExternalURL, EvidenceHosts: d.evidenceHosts(),
+		Actor: login.Actor, FormToken: login.FormToken, FreshLogin: login.FreshURL, ExternalURL: d.cfg.ExternalURL, EvidenceHosts: d.evidenceHosts(),
 		Ready: d.store.Ping, Log: d.log,
 	})
 }
@@ -198,8 +198,15 @@ type pageDecider struct{ u *decide.UseCase }
 
 func (p pageDecider) Decide(ctx context.Context, d journal.Decision) (handlers.DecideResult, error) {
 	r, err := p.u.Decide(ctx, d)
+	return handlers.DecideResult{Decision: r.Decision, Proposal: r.Proposal, Repeated: r.Repeated}, err
+}
+
+func (p pageDecider) Approve(ctx context.Context, a journal.Approval) (handlers.DecideResult, error) {
+	r, err := p.u.Approve(ctx, a)
 	return handlers.DecideResult{Decision: r.Decision, Repeated: r.Repeated}, err
 }
+
+func (p pageDecider) Reject(ctx context.Context, a journal.Approval) error { return p.u.Reject(ctx, a) }
 
 // pageLooker gives the pages the collector.
 type pageLooker struct{ c *evidence.Collector }

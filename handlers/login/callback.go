@@ -39,6 +39,9 @@ func (l *Login) callback(c echo.Context) error {
 	if bad != nil {
 		return l.refuse(c, who, bad)
 	}
+	if bad := l.proved(f, claims); bad != nil {
+		return l.refuse(c, who, bad)
+	}
 	if bad := l.replaceSession(c, who, claims); bad != nil {
 		return l.refuse(c, who, bad)
 	}
@@ -155,6 +158,24 @@ func exchangeError(err error) *Error {
 		return errProviderWrong(cause)
 	}
 	return errProviderDown(fmt.Errorf("token endpoint: %w", err))
+}
+
+// proved checks that a sign-in which asked for a fresh proof of identity brought
+// one: auth_time is required in the answer to max_age (OpenID Connect Core 1.0,
+// 3.1.2.1). Without TrustPrompt an answer that lacks it proves nothing.
+func (l *Login) proved(f flow, c *claims) *Error {
+	if f.asked.IsZero() {
+		return nil
+	}
+	at := c.AuthTime.time()
+	if at.IsZero() && l.cfg.TrustPrompt {
+		c.AuthTime = numericDate(l.cfg.Clock().Unix())
+		return nil
+	}
+	if at.Before(f.asked.Add(-clockSkew)) {
+		return errNotFresh(at)
+	}
+	return nil
 }
 
 // replaceSession kills the session that the browser had and makes a new one: a

@@ -106,6 +106,11 @@ func (l *Login) actor(c *claims) (journal.Actor, *Error) {
 			who.Roles = append(who.Roles, role)
 		}
 	}
+	for _, g := range l.cfg.KeepGroups {
+		if slices.Contains(groups, g) {
+			who.Groups = append(who.Groups, g)
+		}
+	}
 	if len(who.Roles) == 0 {
 		return who, errNoRole(l.cfg.GroupsClaim)
 	}

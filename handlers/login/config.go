@@ -49,6 +49,13 @@ type Config struct {
 	// RoleGroups says which values of GroupsClaim give a role. There is no default
 	// role: who has none is refused.
 	RoleGroups map[journal.Role][]string
+	// KeepGroups are the groups that a session remembers beside its roles: those
+	// that decision policy names.
+	KeepGroups []string
+	// TrustPrompt takes the moment of a sign-in that was asked for with prompt=login
+	// for the moment when the person proved who they are. For identity providers
+	// that honour prompt=login but send no auth_time.
+	TrustPrompt bool
 	// Idle and Absolute end a session after so long without a request, and
 	// however busy it was.
 	Idle, Absolute time.Duration

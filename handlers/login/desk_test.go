@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,7 +113,8 @@ func (d *desk) routes() *echo.Echo {
 	d.Login.Register(e)
 	page := func(c echo.Context) error {
 		who, _ := login.Actor(c)
-		return c.String(http.StatusOK, "page "+c.Request().URL.RequestURI()+"\nactor "+who.Subject+"\nname "+who.Name+"\ntoken "+login.FormToken(c))
+		return c.String(http.StatusOK, "page "+c.Request().URL.RequestURI()+"\nactor "+who.Subject+"\nname "+who.Name+"\ngroups "+strings.Join(who.Groups, ",")+
+			"\nproved "+strconv.FormatInt(max(who.AuthAt.Unix(), 0), 10)+"\ntoken "+login.FormToken(c))
 	}
 	e.GET("/", page)
 	e.GET("/e/:id", page)

@@ -1,8 +1,10 @@
 package login
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Error is an answer for a person: the handlers' error table renders it as a
@@ -39,6 +41,7 @@ const (
 	CodeGroupsMissing  = "groups_missing"
 	CodeNoRole         = "no_role"
 	CodeLoop           = "sign_in_loop"
+	CodeNotFresh       = "not_fresh"
 	CodeStore          = "session_store_unavailable"
 	CodeCrossOrigin    = "cross_origin"
 	CodeFormToken      = "form_token"
@@ -89,6 +92,16 @@ func errGroupsMissing(claim string) *Error {
 func errNoRole(claim string) *Error {
 	return &Error{Status: http.StatusForbidden, Code: CodeNoRole, Title: "You have no role here", Link: "",
 		WhatToDo: fmt.Sprintf("You signed in, but none of the values of your claim %q gives a role in Landed. Ask your administrator to add you to one of the groups that do.", claim)}
+}
+
+func errNotFresh(at time.Time) *Error {
+	cause := errors.New("the ID token carries no auth_time although a fresh login was asked for: does the provider send it? (login.trust_prompt)")
+	if !at.IsZero() {
+		cause = fmt.Errorf("the ID token says auth_time %s: older than the sign-in that was asked for", at.UTC().Format(time.RFC3339))
+	}
+	return &Error{Status: http.StatusForbidden, Code: CodeNotFresh, Title: "The identity provider did not ask you again", Err: cause, Link: "/",
+		WhatToDo: "This decision needs a fresh login, and the identity provider’s answer does not show one. You are still signed in, and nothing was recorded. " +
+			"Sign out at the identity provider and try again; if that does not help, tell your administrator."}
 }
 
 func errLoop() *Error {

@@ -34,6 +34,8 @@ type flow struct {
 	seed    []byte
 	expires time.Time
 	to      string // where to return, already made safe
+	// asked is when a fresh proof of identity was asked for; zero = it was not.
+	asked time.Time
 }
 
 func newFlow(to string, now time.Time) flow {
@@ -58,6 +60,11 @@ func (f flow) verifier() string { return f.derive("pkce") }
 
 func (l *Login) sealFlow(f flow) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(f.expires.Unix()))
+	asked := int64(0)
+	if !f.asked.IsZero() {
+		asked = f.asked.Unix()
+	}
+	plain = binary.BigEndian.AppendUint64(plain, uint64(asked))
 	plain = append(append(plain, f.seed...), f.to...)
 	return base64.RawURLEncoding.EncodeToString(l.seal.Seal(nil, nil, plain, []byte(cookieFlow+f.slot())))
 }
@@ -71,17 +78,22 @@ func (l *Login) openFlow(slot, sealed string) (flow, error) {
 	if err != nil {
 		return flow{}, fmt.Errorf("flow cookie: %w", err)
 	}
-	if len(plain) < 8+seedSize {
+	if len(plain) < 16+seedSize {
 		return flow{}, errors.New("flow cookie is too short")
 	}
-	return flow{
+	f := flow{
 		expires: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0),
-		seed:    plain[8 : 8+seedSize], to: string(plain[8+seedSize:]),
-	}, nil
+		seed:    plain[16 : 16+seedSize], to: string(plain[16+seedSize:]),
+	}
+	if asked := int64(binary.BigEndian.Uint64(plain[8:])); asked > 0 {
+		f.asked = time.Unix(asked, 0)
+	}
+	return f, nil
 }
 
 // start sends the browser to the identity provider. Who is signed in already
-// goes straight to the page.
+// goes straight to the page, unless a fresh proof of identity is asked for
+// (ParamFresh): then the session stays until another takes its place.
 func (l *Login) start(c echo.Context) error {
 	noStore(c)
 	ctx := c.Request().Context()
@@ -90,7 +102,8 @@ func (l *Login) start(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if s != nil {
+	fresh := c.QueryParam(ParamFresh) != ""
+	if s != nil && !fresh {
 		l.clearCookie(c, cookieHops)
 		return c.Redirect(http.StatusSeeOther, to)
 	}
@@ -103,8 +116,13 @@ func (l *Login) start(c echo.Context) error {
 		return l.refuse(c, noActor(), errProviderDown(err))
 	}
 	f := newFlow(to, l.cfg.Clock())
+	ask := []oauth2.AuthCodeOption{oidc.Nonce(f.nonce()), oauth2.S256ChallengeOption(f.verifier())}
+	if fresh {
+		f.asked = l.cfg.Clock()
+		ask = append(ask, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
 	l.setCookie(c, cookieFlow+f.slot(), l.sealFlow(f), flowLife)
-	return c.Redirect(http.StatusSeeOther, p.oauth.AuthCodeURL(f.state(), oidc.Nonce(f.nonce()), oauth2.S256ChallengeOption(f.verifier())))
+	return c.Redirect(http.StatusSeeOther, p.oauth.AuthCodeURL(f.state(), ask...))
 }
 
 // hops counts sign-ins that ended well and yet led to no session: the browser

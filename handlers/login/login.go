@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,14 @@ const (
 	PathCallback = "/login/callback"
 	PathLogout   = "/logout"
 )
+
+// ParamFresh asks PathLogin for a fresh proof of identity (step-up).
+const ParamFresh = "fresh"
+
+// FreshURL is where a signed-in person proves anew who they are, and comes back.
+func FreshURL(to string) string {
+	return PathLogin + "?" + ParamFresh + "=1&to=" + url.QueryEscape(to)
+}
 
 // SessionStore keeps sessions. Every method may be called by several replicas at
 // once. It keeps what it is given: hashes, never tokens.

@@ -32,6 +32,7 @@ type record struct {
 	Subject  string         `json:"sub"`
 	Name     string         `json:"name"`
 	Roles    []journal.Role `json:"roles"`
+	Groups   []string       `json:"groups,omitempty"`
 	AuthTime int64          `json:"auth_time,omitempty"` // unix seconds; 0 = the provider did not say
 	Created  int64          `json:"created"`             // unix seconds
 }
@@ -39,7 +40,8 @@ type record struct {
 const kindSession = "session"
 
 func (s *session) actor() journal.Actor {
-	return journal.Actor{Issuer: s.rec.Issuer, Subject: s.rec.Subject, Name: s.rec.Name, Roles: s.rec.Roles}
+	return journal.Actor{Issuer: s.rec.Issuer, Subject: s.rec.Subject, Name: s.rec.Name, Roles: s.rec.Roles, Groups: s.rec.Groups,
+		AuthAt: numericDate(s.rec.AuthTime).time()}
 }
 
 func noActor() journal.Actor { return journal.Actor{} }
@@ -55,7 +57,7 @@ func (l *Login) newSession(ctx context.Context, who journal.Actor, authTime time
 	rand.Read(b) // never fails: crypto/rand ends the process instead
 	token := base64.RawURLEncoding.EncodeToString(b)
 	now := l.cfg.Clock()
-	rec := record{Kind: kindSession, Issuer: who.Issuer, Subject: who.Subject, Name: who.Name, Roles: who.Roles, Created: now.Unix()}
+	rec := record{Kind: kindSession, Issuer: who.Issuer, Subject: who.Subject, Name: who.Name, Roles: who.Roles, Groups: who.Groups, Created: now.Unix()}
 	if !authTime.IsZero() {
 		rec.AuthTime = authTime.Unix()
 	}

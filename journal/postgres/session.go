@@ -44,8 +44,12 @@ func (x *Sessions) Delete(ctx context.Context, tokenHash []byte) error {
 	return mapError("ending a session", x.s.q.DropSession(ctx, x.s.pool, tokenHash))
 }
 
-// DropExpired removes sessions that are over.
+// DropExpired removes sessions that are over, and the texts kept for people who
+// had to sign in again and did not come back.
 func (x *Sessions) DropExpired(ctx context.Context) error {
+	if err := x.s.q.DropOldDrafts(ctx, x.s.pool); err != nil {
+		return mapError("removing old drafts", err)
+	}
 	return mapError("removing old sessions", x.s.q.DropExpiredSessions(ctx, x.s.pool))
 }
 

@@ -162,12 +162,11 @@ func (r *ListReport) measure(ctx context.Context, pg *cluster.Cluster, o ListOpt
 	if r.Indexes, err = indexSizes(ctx, full); err != nil {
 		return err
 	}
-	if r.Writes, err = compareWrites(ctx, full, empty, each); err != nil {
-		return err
-	}
-	// As the server does every two seconds: the writers' dead entries of
-	// effects_owned go with it.
-	if _, err := full.store.Sweep(ctx, 200); err != nil {
+	// As the server does: its rounds also drop the writers' dead entries from
+	// effects_owned, which every page of the list reads past.
+	stop := sweeping(ctx, full, empty)
+	r.Writes, err = compareWrites(ctx, full, empty, each)
+	if err := errors.Join(err, stop()); err != nil {
 		return err
 	}
 	after := listReads()[0]
@@ -175,6 +174,30 @@ func (r *ListReport) measure(ctx context.Context, pg *cluster.Cluster, o ListOpt
 	one, err := after.measure(ctx, full, base, each)
 	r.Reads = append(r.Reads, one)
 	return err
+}
+
+// sweeping sweeps the journals every two seconds until it is stopped, and once more.
+func sweeping(ctx context.Context, js ...*listJournal) (stop func() error) {
+	done, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var failed []error
+		for last := false; !last; {
+			select {
+			case <-done:
+				last = true
+			case <-time.After(2 * time.Second):
+			}
+			for _, j := range js {
+				_, err := j.store.Sweep(ctx, 200)
+				failed = append(failed, err)
+			}
+		}
+		ended <- errors.Join(failed...)
+	}()
+	return func() error {
+		close(done)
+		return <-ended
+	}
 }
 
 // Limits of the ratios, and of the indexes on open effects at 20,000 open.

@@ -56,9 +56,11 @@ type Login struct {
 	// Roles says which groups give a role.
 	Roles map[string][]string `yaml:"roles"`
 	// AllowInsecureIssuer lets the issuer be http on loopback.
-	AllowInsecureIssuer bool     `yaml:"allow_insecure_issuer"`
-	Idle                Duration `yaml:"idle"`
-	Absolute            Duration `yaml:"absolute"`
+	AllowInsecureIssuer bool `yaml:"allow_insecure_issuer"`
+	// TrustPrompt: the provider asks again on prompt=login, but sends no auth_time.
+	TrustPrompt bool     `yaml:"trust_prompt"`
+	Idle        Duration `yaml:"idle"`
+	Absolute    Duration `yaml:"absolute"`
 }
 
 // Tool is journal.Tool in the file's words.
@@ -117,6 +119,16 @@ type Policy struct {
 	MaxLease         Duration `yaml:"max_lease"`
 	RetryGrace       Duration `yaml:"retry_grace"`
 	AlertInterval    Duration `yaml:"alert_interval"`
+	// Rules ask more of the decisions that they match; all that match hold.
+	Rules []Rule `yaml:"rules"`
+	// Overrides are the blocks that a second person may let pass: found,
+	// found_pending, found_twice, too_early.
+	Overrides []string `yaml:"overrides"`
+	// BreakGlass are the groups whose members may act without the second person.
+	BreakGlass     []string `yaml:"break_glass"`
+	StepUp         Duration `yaml:"step_up"`
+	ProposalWithin Duration `yaml:"proposal_within"`
+	ReviewWithin   Duration `yaml:"review_within"`
 }
 
 // Journal returns the policy in force.
@@ -125,12 +137,14 @@ func (p Policy) Journal() journal.Policy {
 	if p.Version != "" {
 		out.Version = p.Version
 	}
+	p.decisions(&out)
 	for _, f := range []struct {
 		to   *time.Duration
 		from Duration
 	}{
 		{&out.EvidenceMaxAge, p.EvidenceMaxAge}, {&out.OrderEvidenceAge, p.OrderEvidenceAge}, {&out.PickupWithin, p.PickupWithin},
 		{&out.WindowMargin, p.WindowMargin}, {&out.DefaultLease, p.DefaultLease}, {&out.MaxLease, p.MaxLease}, {&out.RetryGrace, p.RetryGrace}, {&out.AlertInterval, p.AlertInterval},
+		{&out.StepUp, p.StepUp}, {&out.ProposalWithin, p.ProposalWithin}, {&out.ReviewWithin, p.ReviewWithin},
 	} {
 		if f.from > 0 {
 			*f.to = f.from.D()
@@ -295,12 +309,4 @@ func (c *Config) check() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-func (p Policy) check() error {
-	j := p.Journal()
-	if j.DefaultLease > j.MaxLease {
-		return fmt.Errorf("policy: default_lease %s is longer than max_lease %s", j.DefaultLease, j.MaxLease)
-	}
-	return nil
 }

@@ -57,6 +57,8 @@ const (
 	ManyGroups     Fault = "150 long group names"
 	OnlyHS256      Fault = "metadata lists HS256 only"
 	OtherIssuer    Fault = "metadata names another issuer"
+	NoAuthTime     Fault = "no auth_time"
+	OldAuthTime    Fault = "auth_time of the morning"
 	NoS256         Fault = "metadata lists PKCE plain only"
 )
 
@@ -152,6 +154,10 @@ func (p *Provider) claims(who idp.Person, c map[string]any) {
 		c["azp"] = "another-client"
 	case TwoAudiences:
 		c["aud"] = []string{ClientID, "another-client"}
+	case NoAuthTime:
+		delete(c, "auth_time")
+	case OldAuthTime:
+		c["auth_time"] = iat - 3*3600
 	case WrongAtHash:
 		c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA"
 	default:

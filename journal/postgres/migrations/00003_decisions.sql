@@ -64,6 +64,17 @@ create table reviews (
 create index reviews_open on reviews (due_at) where closed_at is null;
 create index reviews_effect on reviews (effect_id);
 
+-- A person's text on an effect while they sign in again; theirs alone, for a day.
+create table drafts (
+    issuer    text not null,
+    subject   text not null,
+    effect_id uuid not null,
+    form      jsonb not null,
+    at        timestamptz not null default clock_timestamp(),
+    primary key (issuer, subject, effect_id)
+);
+create index drafts_at on drafts (at);
+
 -- What policy settled without a person, for reviewers.
 create index audit_kind on audit (kind, seq);
 
@@ -119,7 +130,7 @@ alter table deliveries drop constraint deliveries_kind_check;
 alter table deliveries add constraint deliveries_kind_check
     check (kind in ('reissue', 'close_landed', 'close_not_landed', 'committed', 'rejected', 'found', 'contradicted'));
 drop index audit_kind;
-drop table reviews, proposals;
+drop table drafts, reviews, proposals;
 alter table decisions drop constraint decisions_override_has_second, drop constraint decisions_two_people, drop column rules, drop column break_glass,
     drop column overrides, drop column approver_reason, drop column approver_name, drop column approver_subject, drop column approver_issuer,
     drop column proposal_id, drop constraint decisions_verb_check;

@@ -49,3 +49,16 @@ select a.seq, a.at, e.id, e.tool, e.operation, e.subject, e.amount, e.currency, 
 from (select u.seq, u.at, u.effect_id from audit u where u.kind = 'resolved:found' and (sqlc.arg(before)::bigint = 0 or u.seq < @before)
     order by u.seq desc limit @max_rows) a
 join effects e on e.id = a.effect_id order by a.seq desc;
+
+-- name: SaveDraft :exec
+insert into drafts (issuer, subject, effect_id, form) values (@issuer, @subject, @effect_id, @form)
+on conflict (issuer, subject, effect_id) do update set form = excluded.form, at = clock_timestamp();
+
+-- name: Draft :one
+select form from drafts where issuer = @issuer and subject = @subject and effect_id = @effect_id and at > clock_timestamp() - interval '1 day';
+
+-- name: DropDraft :exec
+delete from drafts where issuer = @issuer and subject = @subject and effect_id = @effect_id;
+
+-- name: DropOldDrafts :exec
+delete from drafts where at <= clock_timestamp() - interval '1 day';

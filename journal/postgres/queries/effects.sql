@@ -159,9 +159,11 @@ values (@id, @namespace, @key, @ref, @tool, @class, @provider, @key_window_ms, @
 -- name: StuckEffects :many
 -- What the sweeper has to fence: unowned INTENTs that no write closed yet, in no
 -- useful order. Plan: effects_owned in its own order, which also drops the dead
--- entries that it meets; a bitmap or a sort would not.
+-- entries that it meets; a bitmap or a sort would not. The send_by is hidden from
+-- the index, so that it meets those whose lease would still run as well: settled
+-- long ago, they are most of the index, and the list reads past them.
 select id from effects
-where (state = 'INTENT' and fenced_at is null) is true and send_by <= (select clock_timestamp())
+where (state = 'INTENT' and fenced_at is null) is true and coalesce(send_by, 'infinity') <= (select clock_timestamp())
     and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
 order by left(lease_token, 4), send_by limit @max_rows;
 

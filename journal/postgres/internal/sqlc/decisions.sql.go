@@ -110,6 +110,47 @@ func (q *Queries) CloseReview(ctx context.Context, db DBTX, arg CloseReviewParam
 	return result.RowsAffected(), nil
 }
 
+const draft = `-- name: Draft :one
+select form from drafts where issuer = $1 and subject = $2 and effect_id = $3 and at > clock_timestamp() - interval '1 day'
+`
+
+type DraftParams struct {
+	Issuer   string
+	Subject  string
+	EffectID string
+}
+
+func (q *Queries) Draft(ctx context.Context, db DBTX, arg DraftParams) ([]byte, error) {
+	row := db.QueryRow(ctx, draft, arg.Issuer, arg.Subject, arg.EffectID)
+	var form []byte
+	err := row.Scan(&form)
+	return form, err
+}
+
+const dropDraft = `-- name: DropDraft :exec
+delete from drafts where issuer = $1 and subject = $2 and effect_id = $3
+`
+
+type DropDraftParams struct {
+	Issuer   string
+	Subject  string
+	EffectID string
+}
+
+func (q *Queries) DropDraft(ctx context.Context, db DBTX, arg DropDraftParams) error {
+	_, err := db.Exec(ctx, dropDraft, arg.Issuer, arg.Subject, arg.EffectID)
+	return err
+}
+
+const dropOldDrafts = `-- name: DropOldDrafts :exec
+delete from drafts where at <= clock_timestamp() - interval '1 day'
+`
+
+func (q *Queries) DropOldDrafts(ctx context.Context, db DBTX) error {
+	_, err := db.Exec(ctx, dropOldDrafts)
+	return err
+}
+
 const endProposal = `-- name: EndProposal :execrows
 update proposals set ended = $1, ended_at = $2::timestamptz, ended_by = $3, ended_reason = $4
 where id = $5 and ended = ''
@@ -499,6 +540,28 @@ func (q *Queries) ReviewsOf(ctx context.Context, db DBTX, effectID string) ([]Re
 		return nil, err
 	}
 	return items, nil
+}
+
+const saveDraft = `-- name: SaveDraft :exec
+insert into drafts (issuer, subject, effect_id, form) values ($1, $2, $3, $4)
+on conflict (issuer, subject, effect_id) do update set form = excluded.form, at = clock_timestamp()
+`
+
+type SaveDraftParams struct {
+	Issuer   string
+	Subject  string
+	EffectID string
+	Form     []byte
+}
+
+func (q *Queries) SaveDraft(ctx context.Context, db DBTX, arg SaveDraftParams) error {
+	_, err := db.Exec(ctx, saveDraft,
+		arg.Issuer,
+		arg.Subject,
+		arg.EffectID,
+		arg.Form,
+	)
+	return err
 }
 
 const settledByPolicy = `-- name: SettledByPolicy :many

@@ -1451,14 +1451,16 @@ func (q *Queries) ScheduleLook(ctx context.Context, db DBTX, id string) (int64, 
 
 const stuckEffects = `-- name: StuckEffects :many
 select id from effects
-where (state = 'INTENT' and fenced_at is null) is true and send_by <= (select clock_timestamp())
+where (state = 'INTENT' and fenced_at is null) is true and coalesce(send_by, 'infinity') <= (select clock_timestamp())
     and (lease_until <= clock_timestamp() or attempt_deadline <= clock_timestamp())
 order by left(lease_token, 4), send_by limit $1
 `
 
 // What the sweeper has to fence: unowned INTENTs that no write closed yet, in no
 // useful order. Plan: effects_owned in its own order, which also drops the dead
-// entries that it meets; a bitmap or a sort would not.
+// entries that it meets; a bitmap or a sort would not. The send_by is hidden from
+// the index, so that it meets those whose lease would still run as well: settled
+// long ago, they are most of the index, and the list reads past them.
 func (q *Queries) StuckEffects(ctx context.Context, db DBTX, maxRows int32) ([]string, error) {
 	rows, err := db.Query(ctx, stuckEffects, maxRows)
 	if err != nil {

@@ -126,6 +126,14 @@ type Delivery struct {
 	AckedBy        string
 }
 
+type Draft struct {
+	Issuer   string
+	Subject  string
+	EffectID string
+	Form     []byte
+	At       time.Time
+}
+
 type Effect struct {
 	ID               string
 	Namespace        string
