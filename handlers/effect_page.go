@@ -32,7 +32,7 @@ func newEffectPage(sh web.Shell, k *journal.Case, v effectView) web.EffectPage {
 	p := web.EffectPage{
 		Shell: sh, Head: effectHead(c, k), Version: pageVersion(k), Poll: web.VersionURL(k.Effect.ID),
 		Answer: newAnswer(c, &k.Snapshot, a), Look: lookBox(c, k, v.Who), Outcome: newOutcome(c, k, names),
-		Decide: newDecideBox(c, k, a, v), Ack: newAckBox(k, v), Proposal: newProposalBox(c, k, a, v),
+		Decide: newDecideBox(c, k, a, v), Ack: newAckBox(k, v), Proposal: newProposalBox(c, k, a, v), Twins: twinCards(c, k),
 		Args:     newPayload(k.Effect.Args, k, v.AllArgs),
 		Attempts: attemptRows(c, k), Siblings: siblingRows(c, k),
 		RunURL: web.ListURL(web.ListQuery{RootRun: k.Effect.RootRun}), Facts: effectFacts(c, k, names),

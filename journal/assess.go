@@ -54,7 +54,9 @@ const (
 	WhyProbablyDouble = "probably_double"
 	WhyNoNativeKey    = "no_native_key"
 	WhyByPolicy       = "settled_by_policy"
-	WhyStillOpen      = "still_open" // nothing to take back: it waits for a decision as it is
+	WhyTwinLanded     = "twin_landed" // another effect that looks like it happened
+	WhyTwin           = "twin"        // another effect looks like it, outcome open
+	WhyStillOpen      = "still_open"  // nothing to take back: it waits for a decision as it is
 )
 
 // Block forbids one way to decide.
@@ -106,6 +108,7 @@ func Assess(s *Snapshot) Assessment {
 	}
 	s.assessBlocks(&a)
 	s.assessOpen(&a)
+	s.assessTwins(&a)
 	return a
 }
 
@@ -174,6 +177,24 @@ func (s *Snapshot) assessBlocks(a *Assessment) {
 	}
 	if s.ClockSuspect {
 		a.block(Block{Code: WhyClock}, same, fresh)
+	}
+}
+
+// assessTwins: whoever repeats this effect may double another that looks like it.
+// One that landed turns an advice to repeat into a question; it blocks nothing,
+// since two mails may well be meant.
+func (s *Snapshot) assessTwins(a *Assessment) {
+	for _, t := range s.Twins {
+		if t.Landed() {
+			a.why(WhyTwinLanded)
+			if a.Recommend == RecommendReissue {
+				a.Recommend, a.Mode = RecommendInvestigate, ""
+			}
+			return
+		}
+	}
+	if len(s.Twins) > 0 {
+		a.why(WhyTwin)
 	}
 }
 

@@ -63,6 +63,8 @@ func TestAssess(t *testing.T) {
 		{"provider_idempotent, inside the margin", with(parkedSnapshot(ClassProviderIdempotent, PhaseSent, Look{Verdict: CannotTell, Reason: CannotControl}), func(s *Snapshot) { s.Effect.KeyWindow = 12 * time.Minute }), assessed{RecommendInvestigate, "", []string{WhyCannotTell, WhyExposed, WhyWindowOpen}, "", WhyWindowOver, "", ""}},
 		{"one attempt confirmed", with(parkedSnapshot(ClassAtMostOnce, PhaseConfirmed), nil), assessed{RecommendCloseLanded, "", []string{WhyConfirmed}, WhyConfirmed, WhyNoNativeKey, "", WhyConfirmed}},
 		{"the clock stepped", with(parkedSnapshot(ClassAtMostOnce, PhaseSent, missed), func(s *Snapshot) { s.ClockSuspect = true }), assessed{RecommendReissue, NewKey, []string{WhyNotFound}, WhyClock, WhyNoNativeKey, "", ""}},
+		{"a twin landed", with(parkedSnapshot(ClassAtMostOnce, PhaseSent, missed), func(s *Snapshot) { s.Twins = []Twin{{State: StateParked}, {State: StateCommitted}} }), assessed{RecommendInvestigate, "", []string{WhyNotFound, WhyTwinLanded}, "", WhyNoNativeKey, "", ""}},
+		{"a twin is open", with(parkedSnapshot(ClassAtMostOnce, PhaseSent, missed), func(s *Snapshot) { s.Twins = []Twin{{State: StateParked}} }), assessed{RecommendReissue, NewKey, []string{WhyNotFound, WhyTwin}, "", WhyNoNativeKey, "", ""}},
 		{"live", with(parkedSnapshot(ClassAtMostOnce, ""), func(s *Snapshot) {
 			s.Effect.State = StateIntent
 			s.Attempts[0].FencedAt, s.Attempts[0].LeaseUntil, s.Attempts[0].Deadline = time.Time{}, now.Add(time.Minute), now.Add(time.Hour)

@@ -23,7 +23,10 @@ type Snapshot struct {
 	Now          time.Time // the database's clock
 	Cursor       int64     // the newest audit row
 	Newest       *Resolution
-	Policy       Policy
+	// Twins are other effects that look like the same deed; read for pages and
+	// decisions only.
+	Twins  []Twin
+	Policy Policy
 }
 
 // Budget is the retry budget of a turn, or of the root run if there is no turn.

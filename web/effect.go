@@ -15,6 +15,7 @@ type EffectPage struct {
 	History   []LookRow
 	Decide    DecideBox
 	Proposal  *ProposalBox
+	Twins     []TwinCard
 	Ack       *AckBox
 	Args      Payload
 	Result    *Payload

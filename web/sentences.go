@@ -50,6 +50,10 @@ func whyMore(code string) string {
 		return "One further attempt is ordered and has not been picked up."
 	case journal.WhySettled:
 		return "It is settled."
+	case journal.WhyTwinLanded:
+		return "Another effect of the same run looks like the same deed under another key, and it landed."
+	case journal.WhyTwin:
+		return "Another effect of the same run looks like the same deed under another key."
 	case journal.WhyByPolicy:
 		return "Policy settled it by what the provider shows; a person can take that back."
 	case journal.WhyClock:

@@ -25,7 +25,10 @@ func (s *Store) Approve(ctx context.Context, a journal.Approval) (journal.Decisi
 
 func (s *Store) decide(ctx context.Context, d journal.Decision, move func(*journal.Snapshot) (journal.Change, error)) (journal.Decision, error) {
 	done := d
-	err := s.transition(ctx, s.byID(d.EffectID), func(_ context.Context, _ pgx.Tx, l *loaded) (journal.Change, bool, error) {
+	err := s.transition(ctx, s.byID(d.EffectID), func(ctx context.Context, tx pgx.Tx, l *loaded) (journal.Change, bool, error) {
+		if err := s.readTwins(ctx, tx, &l.Snapshot); err != nil {
+			return journal.Change{}, false, err
+		}
 		c, err := move(&l.Snapshot)
 		if err != nil {
 			return c, false, err
@@ -45,7 +48,10 @@ func (s *Store) decide(ctx context.Context, d journal.Decision, move func(*journ
 // row. It orders nothing.
 func (s *Store) Propose(ctx context.Context, d journal.Decision) (journal.Proposal, error) {
 	var done journal.Proposal
-	err := s.transition(ctx, s.byID(d.EffectID), func(_ context.Context, _ pgx.Tx, l *loaded) (journal.Change, bool, error) {
+	err := s.transition(ctx, s.byID(d.EffectID), func(ctx context.Context, tx pgx.Tx, l *loaded) (journal.Change, bool, error) {
+		if err := s.readTwins(ctx, tx, &l.Snapshot); err != nil {
+			return journal.Change{}, false, err
+		}
 		c, err := l.Propose(d)
 		if err != nil {
 			return c, false, err

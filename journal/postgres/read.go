@@ -20,6 +20,9 @@ func (s *Store) Case(ctx context.Context, id string) (journal.Case, error) {
 		return journal.Case{}, err
 	}
 	c := journal.Case{Snapshot: l.Snapshot}
+	if err := s.readTwins(ctx, s.pool, &c.Snapshot); err != nil {
+		return c, err
+	}
 	if err := s.caseHistory(ctx, &c); err != nil {
 		return c, err
 	}

@@ -62,3 +62,16 @@ delete from drafts where issuer = @issuer and subject = @subject and effect_id =
 
 -- name: DropOldDrafts :exec
 delete from drafts where at <= clock_timestamp() - interval '1 day';
+
+-- name: TwinCandidates :many
+-- Effects of the same root run and tool, the nearest on both sides. Plan:
+-- effects_root_run in its order from the effect on; a run of a million effects
+-- reads two hundred. Long args are left out: they are not compared.
+select n.id, n.operation, n.subject, n.amount, n.currency, n.labels, n.state, n.created_at, n.supersedes,
+    case when octet_length(n.args) <= 65536 then n.args end::bytea as args
+from effects n
+where n.id = any (array((select e.id from effects e where e.root_run = @root_run and e.namespace = @namespace and e.id < @id order by e.id desc limit 100)
+        union all
+        (select e.id from effects e where e.root_run = @root_run and e.namespace = @namespace and e.id > @id order by e.id limit 100)))
+    and n.tool = @tool
+order by n.id limit 100;

@@ -622,3 +622,73 @@ func (q *Queries) SettledByPolicy(ctx context.Context, db DBTX, arg SettledByPol
 	}
 	return items, nil
 }
+
+const twinCandidates = `-- name: TwinCandidates :many
+select n.id, n.operation, n.subject, n.amount, n.currency, n.labels, n.state, n.created_at, n.supersedes,
+    case when octet_length(n.args) <= 65536 then n.args end::bytea as args
+from effects n
+where n.id = any (array((select e.id from effects e where e.root_run = $1 and e.namespace = $2 and e.id < $3 order by e.id desc limit 100)
+        union all
+        (select e.id from effects e where e.root_run = $1 and e.namespace = $2 and e.id > $3 order by e.id limit 100)))
+    and n.tool = $4
+order by n.id limit 100
+`
+
+type TwinCandidatesParams struct {
+	RootRun   string
+	Namespace string
+	ID        string
+	Tool      string
+}
+
+type TwinCandidatesRow struct {
+	ID         string
+	Operation  string
+	Subject    string
+	Amount     string
+	Currency   string
+	Labels     []byte
+	State      string
+	CreatedAt  time.Time
+	Supersedes *string
+	Args       []byte
+}
+
+// Effects of the same root run and tool, the nearest on both sides. Plan:
+// effects_root_run in its order from the effect on; a run of a million effects
+// reads two hundred. Long args are left out: they are not compared.
+func (q *Queries) TwinCandidates(ctx context.Context, db DBTX, arg TwinCandidatesParams) ([]TwinCandidatesRow, error) {
+	rows, err := db.Query(ctx, twinCandidates,
+		arg.RootRun,
+		arg.Namespace,
+		arg.ID,
+		arg.Tool,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TwinCandidatesRow
+	for rows.Next() {
+		var i TwinCandidatesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Operation,
+			&i.Subject,
+			&i.Amount,
+			&i.Currency,
+			&i.Labels,
+			&i.State,
+			&i.CreatedAt,
+			&i.Supersedes,
+			&i.Args,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
