@@ -97,7 +97,7 @@ func choices(c clock, k *journal.Case, a journal.Assessment, v effectView, chose
 		ch.Passable = len(bs) > 0 && !slices.ContainsFunc(bs, func(b journal.Block) bool { return !k.Policy.MayOverride(b) })
 		if ch.Blocked == "" {
 			d := journal.Decision{Verb: verb, Mode: mode, Actor: v.Who}
-			ch.Asks = asksText(k.Policy.Asks(&k.Snapshot, &d), d, &k.Policy)
+			ch.Asks = asksShort(k.Policy.Asks(&k.Snapshot, &d))
 		}
 		ch.Checked = chosen == ch.Value && (ch.Blocked == "" || ch.Passable)
 		out = append(out, ch)

@@ -160,6 +160,9 @@ func listRow(k clock, s *journal.Snapshot) web.ListRow {
 		Verdict: web.Badge{Tone: web.ToneQuiet, Text: "Not asked yet"}, Recommend: recommendBadge(a), Flags: flags(e),
 		Countdowns: countdowns(k, s, a, shortLabels()),
 	}
+	if s.Proposal.Open(k.now) {
+		r.Flags = append(r.Flags, web.Badge{Tone: web.ToneWait, Text: "Waits for a second person"})
+	}
 	if !s.CanLook && len(s.Looks) == 0 {
 		r.Verdict.Text = "Can’t be asked"
 	}

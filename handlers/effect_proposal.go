@@ -214,3 +214,22 @@ func asksText(ask journal.Demand, d journal.Decision, p *journal.Policy) []strin
 	}
 	return out
 }
+
+// asksShort is asksText in one line, for a choice of the form.
+func asksShort(ask journal.Demand) []string {
+	var parts []string
+	if ask.FourEyes {
+		parts = append(parts, "a second person")
+	}
+	if ask.StepUp {
+		parts = append(parts, "a fresh login")
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	text := "Takes " + strings.Join(parts, " and ")
+	if rules := rulesText(ask.Rules); rules != "" {
+		text += " (" + rules + ")"
+	}
+	return []string{text + "."}
+}

@@ -108,10 +108,20 @@ func namesOf(k *journal.Case, viewer journal.Actor) people {
 	if viewer.Name != "" {
 		p[viewer.Subject] = viewer.Name
 	}
-	for _, d := range k.Decisions {
-		if d.Actor.Name != "" {
-			p[d.Actor.Subject] = d.Actor.Name
+	know := func(a journal.Actor) {
+		if a.Name != "" {
+			p[a.Subject] = a.Name
 		}
+	}
+	for _, d := range k.Decisions {
+		know(d.Actor)
+		if d.Approval != nil {
+			know(d.Approval.Actor)
+		}
+	}
+	if k.Proposal != nil {
+		know(k.Proposal.Decision.Actor)
+		know(k.Proposal.EndedBy)
 	}
 	return p
 }

@@ -105,7 +105,10 @@ func (s *story) configure(dsn string) (*config.Config, error) {
 				IndexLag: short, Horizon: short, AllowPrivate: true, AllowPlainHTTP: true}},
 		},
 		Alerts: []config.Alert{{Name: "inbox", Webhook: &config.Webhook{URL: s.local + prefix + "/inbox", Secret: s.secretFile("webhook"), AllowPrivate: true}}},
-		Policy: config.Policy{Version: "demo/1", AlertInterval: config.Duration(15 * time.Second), RetryGrace: config.Duration(10 * time.Second), RetryBudget: 3},
+		Policy: config.Policy{Version: "demo/1", AlertInterval: config.Duration(15 * time.Second), RetryGrace: config.Duration(10 * time.Second), RetryBudget: 3,
+			Rules: []config.Rule{{Name: "payouts from 1,000 EUR", Tools: []string{"bank.*"}, AmountFrom: "1000", Currency: "EUR",
+				Verbs: []string{"reissue", "close_not_landed"}, FourEyes: true, StepUp: true}},
+			Overrides: []string{journal.WhyFound, journal.WhyTooEarly}, BreakGlass: []string{idp.GroupOperators}},
 	}
 	return cfg, nil
 }
