@@ -8,16 +8,21 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/landedhq/landed/cmd/landed/config"
 	"github.com/landedhq/landed/cmd/landed/demo"
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/postgres"
 	"github.com/landedhq/landed/providers/evidence"
 )
 
 type checkCmd struct {
 	Config string `required:"" type:"existingfile" help:"The configuration, YAML."`
+	Effect string `help:"Say instead what the policy would ask of each way to decide this effect." placeholder:"ID"`
+	Groups string `help:"With --effect: the groups of whoever would decide, separated by commas."`
 	Live   bool   `help:"Only ask the server that runs with it here whether it is alive: a container's health check."`
 }
 
@@ -30,6 +35,9 @@ func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 	}
 	if c.Live {
 		return alive(ctx, cfg.Listen)
+	}
+	if c.Effect != "" {
+		return withStore(ctx, c.Config, quiet(log), func(s *postgres.Store) error { return c.explain(ctx, io, s) })
 	}
 	fmt.Fprintln(io.out, "ok    configuration")
 	d, err := newDesk(ctx, cfg, demo.Extras{}, quiet(log))
@@ -63,6 +71,60 @@ func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 		return errors.New("the check failed")
 	}
 	return nil
+}
+
+// explain says what the policy asks of each way to decide one effect.
+func (c *checkCmd) explain(ctx context.Context, io stdio, s *postgres.Store) error {
+	k, err := s.Case(ctx, c.Effect)
+	if err != nil {
+		return err
+	}
+	a := journal.Assess(&k.Snapshot)
+	fmt.Fprintf(io.out, "effect %s, %s, tool %s (%s), policy %s, recommended: %s\n", k.Effect.ID, k.Effect.State, k.Effect.Tool, k.Effect.Class, k.Policy.Version, a.Recommend)
+	who := journal.Actor{Groups: strings.FieldsFunc(c.Groups, func(r rune) bool { return r == ',' })}
+	for _, ch := range journal.Choices() {
+		name := string(ch.Verb)
+		if ch.Mode != "" {
+			name += " " + string(ch.Mode)
+		}
+		d := journal.Decision{Verb: ch.Verb, Mode: ch.Mode, Actor: who}
+		fmt.Fprintf(io.out, "%s: %s\n", name, strings.Join(explained(&k.Snapshot, a, d), "; "))
+	}
+	return nil
+}
+
+// explained lists what stands in the way of d and what the policy asks of it.
+func explained(s *journal.Snapshot, a journal.Assessment, d journal.Decision) []string {
+	var out []string
+	for _, b := range a.Blocks[d.Choice()] {
+		text := "blocked: " + b.Code
+		if s.Policy.MayOverride(b) {
+			d.Overrides = append(d.Overrides, b.Code)
+			text = "in the way: " + b.Code + " (a second person may let it pass)"
+		}
+		if !b.Until.IsZero() {
+			text += " until " + stamp(b.Until)
+		}
+		out = append(out, text)
+	}
+	ask := s.Policy.Asks(s, &d)
+	add := func(on bool, text string) {
+		if on {
+			out = append(out, text)
+		}
+	}
+	add(ask.Forbidden != "", "forbidden by rule "+strconv.Quote(ask.Forbidden))
+	add(ask.NotYours != "", "left to other groups by rule "+strconv.Quote(ask.NotYours))
+	add(ask.FourEyes, fmt.Sprintf("a second person approves within %s", s.Policy.ProposalWithin))
+	add(ask.FourEyes && d.Actor.InGroup(s.Policy.BreakGlass), "or break-glass, reviewed afterwards")
+	add(ask.StepUp, fmt.Sprintf("a login at most %s old", s.Policy.StepUp))
+	add(ask.ReasonCodes != nil, fmt.Sprintf("reason code one of %v", ask.ReasonCodes))
+	add(ask.EvidenceMaxAge < s.Policy.EvidenceMaxAge, fmt.Sprintf("evidence at most %s old", ask.EvidenceMaxAge))
+	add(len(ask.Rules) > 0, "rules: "+strings.Join(ask.Rules, ", "))
+	if len(out) == 0 {
+		return []string{"open, with a reason"}
+	}
+	return out
 }
 
 // alive asks the server on this machine.

@@ -86,6 +86,20 @@ type effectView struct {
 	Evidence []journal.Evidence `json:"evidence"`
 	Reasons  []string           `json:"reasons"`
 	Blocked  map[string]string  `json:"blocked,omitempty"`
+	// Proposal waits for a second person.
+	Proposal *proposalLine `json:"proposal,omitempty"`
+	// Twins are other effects of the run that look like the same deed.
+	Twins []journal.Twin `json:"twins,omitempty"`
+}
+
+// proposalLine is an open proposal as data.
+type proposalLine struct {
+	ID        string    `json:"id"`
+	Verb      string    `json:"verb"`
+	Mode      string    `json:"mode,omitempty"`
+	By        string    `json:"by"`
+	Reason    string    `json:"reason"`
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 func (c *effectsShowCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
@@ -105,6 +119,11 @@ func (c *effectsShowCmd) Run(ctx context.Context, io stdio, log *slog.Logger) er
 		for _, r := range a.Reasons {
 			v.Reasons = append(v.Reasons, r.Code)
 		}
+		v.Twins = k.Twins
+		if p := k.Proposal; p.Open(k.Now) {
+			v.Proposal = &proposalLine{ID: p.ID, Verb: string(p.Decision.Verb), Mode: string(p.Decision.Mode), By: p.Decision.Actor.Name,
+				Reason: p.Decision.Reason, ExpiresAt: p.ExpiresAt}
+		}
 		for _, m := range []journal.ReissueMode{journal.NewKey, journal.SameKey} {
 			if b := a.BlockFor(journal.VerbReissue, m); b != nil {
 				v.Blocked["reissue "+string(m)] = b.Code
@@ -120,15 +139,16 @@ func (c *effectsShowCmd) Run(ctx context.Context, io stdio, log *slog.Logger) er
 }
 
 type effectsDecideCmd struct {
-	Config     string `required:"" type:"existingfile" help:"The configuration, YAML."`
-	ID         string `arg:"" help:"The effect's id."`
-	Verb       string `arg:"" enum:"reissue,close_landed,close_not_landed" help:"reissue, close_landed or close_not_landed."`
-	Mode       string `help:"For reissue: new_key or same_key." enum:"new_key,same_key," default:""`
-	ReasonCode string `required:"" help:"One of the reason codes, like confirmed_by_person."`
-	Reason     string `required:"" help:"Why, in your own words; the reviewer reads it a year from now."`
-	Version    int64  `required:"" help:"The version that 'effects show' printed."`
-	Digest     string `required:"" help:"The evidence_digest that 'effects show' printed."`
-	ProviderID string `help:"For close_landed: the provider's id, if known."`
+	Config     string   `required:"" type:"existingfile" help:"The configuration, YAML."`
+	ID         string   `arg:"" help:"The effect's id."`
+	Verb       string   `arg:"" enum:"reissue,close_landed,close_not_landed,reopen" help:"reissue, close_landed, close_not_landed or reopen."`
+	Mode       string   `help:"For reissue: new_key or same_key." enum:"new_key,same_key," default:""`
+	ReasonCode string   `required:"" help:"One of the reason codes, like confirmed_by_person."`
+	Reason     string   `required:"" help:"Why, in your own words; the reviewer reads it a year from now."`
+	Version    int64    `required:"" help:"The version that 'effects show' printed."`
+	Digest     string   `required:"" help:"The evidence_digest that 'effects show' printed."`
+	ProviderID string   `help:"For close_landed: the provider's id, if known."`
+	Override   []string `help:"A block to pass over, like found; the policy must allow it, and a second person approves."`
 }
 
 func (c *effectsDecideCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
@@ -142,13 +162,22 @@ func (c *effectsDecideCmd) Run(ctx context.Context, io stdio, log *slog.Logger) 
 	}
 	defer d.close()
 	r, err := d.decider.Decide(ctx, journal.Decision{EffectID: c.ID, Verb: journal.Verb(c.Verb), Mode: journal.ReissueMode(c.Mode), Expected: c.Version,
-		Digest: c.Digest, Actor: osUser(), Source: "cli", ReasonCode: journal.ReasonCode(c.ReasonCode), Reason: c.Reason, ProviderID: c.ProviderID})
+		Digest: c.Digest, Actor: osUser(), Source: "cli", ReasonCode: journal.ReasonCode(c.ReasonCode), Reason: c.Reason, ProviderID: c.ProviderID,
+		Overrides: c.Override})
 	var stale *journal.StaleError
 	if errors.As(err, &stale) {
 		return fmt.Errorf("%w: %s run 'landed effects show %s' and decide on what it prints now", err, strings.Join(stale.Changed, " "), c.ID)
 	}
+	var policy *journal.PolicyError
+	if errors.As(err, &policy) && policy.Code == journal.PolicyStepUp {
+		return fmt.Errorf("%w; the command line knows no login: decide it on the page, %s/e/%s", err, strings.TrimSuffix(cfg.ExternalURL, "/"), c.ID)
+	}
 	if err != nil {
 		return err
+	}
+	if p := r.Proposal; p != nil {
+		fmt.Fprintf(io.out, "proposed, not decided: an approver has to say yes on the page, %s/e/%s\n", strings.TrimSuffix(cfg.ExternalURL, "/"), c.ID)
+		return printJSON(io, map[string]any{"proposal": p.ID, "verb": p.Decision.Verb, "expires_at": p.ExpiresAt, "rules": p.Decision.Rules, "audit": p.AuditSeq})
 	}
 	if r.Repeated {
 		fmt.Fprintln(io.out, "already decided:")
