@@ -30,6 +30,9 @@ type Journal interface {
 	SaveDraft(ctx context.Context, who journal.Actor, effectID string, form []byte) error
 	Draft(ctx context.Context, who journal.Actor, effectID string) ([]byte, error)
 	DropDraft(ctx context.Context, who journal.Actor, effectID string) error
+	// Outcomes lists what was decided or settled and is not done yet, and the
+	// journal's clock.
+	Outcomes(ctx context.Context, limit int) ([]journal.Outcome, time.Time, error)
 	Proposals(ctx context.Context, limit int) ([]journal.ProposalItem, error)
 	Reviews(ctx context.Context, limit int) ([]journal.ReviewItem, error)
 	CloseReview(ctx context.Context, r journal.ReviewClose) error
@@ -182,6 +185,7 @@ func (s *server) routes(e *echo.Echo) {
 	post(web.RouteProposal, s.proposalWord)
 	get(web.RouteReviews, s.reviews)
 	post(web.RouteReviews, s.reviewWord)
+	get(web.RouteOutcomes, s.outcomes)
 	post(web.RouteProviders, s.providerTry)
 }
 

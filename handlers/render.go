@@ -69,6 +69,7 @@ func (s *server) shell(c echo.Context, title string, made *web.Stamp) web.Shell 
 	sh.Roles = roleNames(who)
 	sh.Nav = []web.NavLink{{Text: "Effects", URL: web.RouteList, Current: c.Path() == web.RouteList},
 		{Text: "Providers", URL: web.RouteProviders, Current: c.Path() == web.RouteProviders}}
+	sh.Nav = append(sh.Nav, web.NavLink{Text: "Outcomes", URL: web.RouteOutcomes, Current: c.Path() == web.RouteOutcomes})
 	sh.Nav = append(sh.Nav, web.NavLink{Text: "Reviews", URL: web.RouteReviews, Current: c.Path() == web.RouteReviews})
 	if who.Has(journal.RoleAuditor, journal.RoleAdmin) {
 		sh.Nav = append(sh.Nav, web.NavLink{Text: "Audit", URL: web.RouteAudit, Current: c.Path() == web.RouteAudit})

@@ -38,6 +38,7 @@ type fakeJournal struct {
 	answer    error
 	draft     []byte
 	proposals []journal.ProposalItem
+	outcomes  []journal.Outcome
 	reviews   []journal.ReviewItem
 	settled   []journal.PolicySettled
 	// configured are the providers, asked at try.
@@ -131,6 +132,10 @@ func (f *fakeJournal) Draft(context.Context, journal.Actor, string) ([]byte, err
 func (f *fakeJournal) DropDraft(context.Context, journal.Actor, string) error {
 	f.draft = nil
 	return nil
+}
+
+func (f *fakeJournal) Outcomes(context.Context, int) ([]journal.Outcome, time.Time, error) {
+	return f.outcomes, testNow(), f.readErr
 }
 
 func (f *fakeJournal) Proposals(context.Context, int) ([]journal.ProposalItem, error) {

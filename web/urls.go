@@ -17,6 +17,7 @@ const (
 	RouteDecide      = "/e/:id/decide"
 	RouteProposal    = "/e/:id/proposal"
 	RouteReviews     = "/reviews"
+	RouteOutcomes    = "/outcomes"
 	RouteAudit       = "/audit"
 	RouteProviders   = "/providers"
 	RouteLogin       = "/login"

@@ -178,6 +178,10 @@ func (s *decisionStory) answering(snap journal.Snapshot) func() {
 		return s.deciding(snap)
 	}
 	a := journal.Approval{ProposalID: p.ID, EffectID: s.id, Actor: s.person(), Reason: "checked it with the customer", Expected: snap.Effect.Version, Digest: snap.EvidenceDigest()}
+	if s.dice.IntN(2) == 0 { // mostly by whom it waits for
+		a.Actor = approver
+		a.Actor.AuthAt = time.Now()
+	}
 	if s.dice.IntN(6) == 0 {
 		return func() {
 			if err := s.d.useCase().Reject(context.WithoutCancel(s.d.t.Context()), a); err == nil {

@@ -75,6 +75,9 @@ create table drafts (
 );
 create index drafts_at on drafts (at);
 
+-- Orders that are out: given, and not yet spent, void or expired.
+create index orders_out on orders (effect_id) where ended = '';
+
 -- What policy settled without a person, for reviewers.
 create index audit_kind on audit (kind, seq);
 
@@ -129,7 +132,7 @@ alter table effects drop column policy_off;
 alter table deliveries drop constraint deliveries_kind_check;
 alter table deliveries add constraint deliveries_kind_check
     check (kind in ('reissue', 'close_landed', 'close_not_landed', 'committed', 'rejected', 'found', 'contradicted'));
-drop index audit_kind;
+drop index audit_kind, orders_out;
 drop table drafts, reviews, proposals;
 alter table decisions drop constraint decisions_override_has_second, drop constraint decisions_two_people, drop column rules, drop column break_glass,
     drop column overrides, drop column approver_reason, drop column approver_name, drop column approver_subject, drop column approver_issuer,
