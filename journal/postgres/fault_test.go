@@ -48,6 +48,7 @@ type subject struct {
 	request  journal.BeginRequest // of the begin under test, claim id included
 	report   journal.Report
 	decision journal.Decision
+	approval journal.Approval
 	id       string // the effect; "" = to be found by its key
 	other    string // the id of whatever else the transition names
 }

@@ -36,6 +36,7 @@ func endsIn(name string) string {
 		"sweep/parks": "PARKED", "sweep/fences": "INTENT", "sweep/ends an order": "PARKED",
 		"evidence/found settles": "COMMITTED", "evidence/not found clears": "INTENT", "evidence/found voids the order": "PARKED",
 		"evidence/found contradicts": "PARKED", "decide/reissue": "REISSUE", "decide/close_landed": "COMMITTED", "decide/close_not_landed": "ABANDONED",
+		"decide/reopen": "PARKED", "propose": "PARKED", "approve": "REISSUE", "reject": "PARKED",
 		"acknowledge": "COMMITTED", "ack": "COMMITTED", "heartbeat": "INTENT", "handle": "INTENT", "register a tool": "INTENT", "claim looks": "PARKED",
 	}[name]
 	if !ok { // what it concerns is not the effect's state
@@ -138,6 +139,35 @@ func deciding(v journal.Verb, m journal.ReissueMode) func(*desk, *subject) {
 	return func(d *desk, x *subject) { x.decision = d.decision(x.id, v, m) }
 }
 
+// runPropose answers a second try with the proposal that is there.
+func runPropose(ctx context.Context, s *postgres.Store, x *subject) (string, error) {
+	_, err := s.Propose(ctx, x.decision)
+	var stale *journal.StaleError
+	if errors.As(err, &stale) || policyCode(err) == journal.PolicyProposed {
+		now, loadErr := s.Snapshot(ctx, x.id)
+		if loadErr == nil && now.Proposal.Open(now.Now) && now.Proposal.Decision.Reason == x.decision.Reason {
+			err = nil
+		}
+	}
+	return "proposed", err
+}
+
+func proposing(d *desk, x *subject) {
+	p, err := d.Propose(d.t.Context(), d.decision(x.id, journal.VerbReissue, journal.NewKey))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	x.approval = d.approval(&p, approver)
+}
+
+// brokenGlass takes a decision alone that a rule asks two people for.
+func brokenGlass(d *desk, x *subject) {
+	d.decide(x.id, journal.VerbCloseLanded, "")
+	s := d.snap(x.id)
+	x.other = journal.NewID(s.Now)
+	d.exec("insert into reviews (id, effect_id, decision_id, opened_at, due_at) select $1, d.effect_id, d.id, d.at, d.at + interval '7 days' from decisions d where d.effect_id = $2", x.other, x.id)
+}
+
 func runLook(v journal.Verdict) func(context.Context, *postgres.Store, *subject) (string, error) {
 	return func(ctx context.Context, s *postgres.Store, x *subject) (string, error) {
 		l, err := s.Snapshot(ctx, x.id)
@@ -175,6 +205,26 @@ func deskTransitions() []transition {
 		{"decide/reissue", then(parked, looked(journal.NotFound), deciding(journal.VerbReissue, journal.NewKey)), runDecide},
 		{"decide/close_landed", then(parked, deciding(journal.VerbCloseLanded, "")), runDecide},
 		{"decide/close_not_landed", then(parked, deciding(journal.VerbCloseNotLanded, "")), runDecide},
+		{"decide/reopen", then(begun("ticket.create"), failed(journal.PhaseSent), looked(journal.Found), deciding(journal.VerbReopen, "")), runDecide},
+		{"propose", then(parked, deciding(journal.VerbReissue, journal.NewKey)), runPropose},
+		{"approve", then(parked, looked(journal.NotFound), proposing), func(ctx context.Context, s *postgres.Store, x *subject) (string, error) {
+			r, err := decide.New(s, noLooker{}, slog.New(slog.DiscardHandler)).Approve(ctx, x.approval)
+			return fmt.Sprintf("%s %s", r.Decision.Verb, r.Decision.Mode), err
+		}},
+		{"reject", then(parked, proposing), func(ctx context.Context, s *postgres.Store, x *subject) (string, error) {
+			err := s.Reject(ctx, x.approval)
+			if policyCode(err) == journal.PolicyNoProposal { // a second try finds it ended
+				err = nil
+			}
+			return "rejected", err
+		}},
+		{"review", then(parked, brokenGlass), func(ctx context.Context, s *postgres.Store, x *subject) (string, error) {
+			err := s.CloseReview(ctx, journal.ReviewClose{ID: x.other, Actor: approver, Agreed: true, Reason: "there was nobody else"})
+			if errors.Is(err, journal.ErrConflict) { // a second try finds it closed
+				err = nil
+			}
+			return "reviewed", err
+		}},
 		{"acknowledge", flagged, func(ctx context.Context, s *postgres.Store, x *subject) (string, error) {
 			err := s.Acknowledge(ctx, x.id, operator, "asked the customer")
 			var done *journal.InvalidError // there is nothing left to acknowledge
