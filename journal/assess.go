@@ -159,7 +159,7 @@ func (o *Order) expires() time.Time {
 // assessBlocks fills what is forbidden.
 func (s *Snapshot) assessBlocks(a *Assessment) {
 	same, fresh := Choice{VerbReissue, SameKey}, Choice{VerbReissue, NewKey}
-	notLanded := Choice{VerbCloseNotLanded, ""}
+	notLanded, correct := Choice{VerbCloseNotLanded, ""}, Choice{VerbCorrect, ""}
 	a.block(Block{Code: WhyStillOpen}, Choice{VerbReopen, ""})
 	if s.Effect.Class != ClassProviderIdempotent {
 		a.block(Block{Code: WhyNoNativeKey}, same)
@@ -167,16 +167,16 @@ func (s *Snapshot) assessBlocks(a *Assessment) {
 		a.block(Block{Code: WhyWindowOver}, same)
 	}
 	if _, ok := s.Confirmed(); ok {
-		a.block(Block{Code: WhyConfirmed}, same, fresh, notLanded)
+		a.block(Block{Code: WhyConfirmed}, same, fresh, correct, notLanded)
 	}
 	if hit, ok := s.Hit(); ok {
-		a.block(Block{Code: hitWhy(hit.Verdict)}, same, fresh, notLanded)
+		a.block(Block{Code: hitWhy(hit.Verdict)}, same, fresh, correct, notLanded)
 	}
 	if until, early := s.tooEarly(); early {
-		a.block(Block{Code: WhyTooEarly, Until: until}, same, fresh)
+		a.block(Block{Code: WhyTooEarly, Until: until}, same, fresh, correct)
 	}
 	if s.ClockSuspect {
-		a.block(Block{Code: WhyClock}, same, fresh)
+		a.block(Block{Code: WhyClock}, same, fresh, correct)
 	}
 }
 

@@ -140,7 +140,7 @@ func (s *Snapshot) executeAnswer(a Attempt) BeginAnswer {
 		}
 		out.KeyWindow = end.Sub(s.Now)
 	}
-	if a.Number > 1 {
+	if a.Number > 1 || s.Effect.Corrected {
 		out.Args = s.Effect.Args
 	}
 	return out

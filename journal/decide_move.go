@@ -56,6 +56,11 @@ func (s *Snapshot) admit(d *Decision) (Assessment, Demand, error) {
 		ask = s.Policy.Asks(s, d)
 	}
 	d.Rules = ask.Rules
+	if d.Verb == VerbCorrect {
+		if err := d.Correction.check(&s.Effect); err != nil {
+			return as, ask, err
+		}
+	}
 	return as, ask, s.permits(*d, ask)
 }
 
@@ -120,6 +125,10 @@ func (s *Snapshot) carry(d Decision, as Assessment) (Change, error) {
 		c.to(s, StateAbandoned)
 		c.Effect.SettledBy = by
 		c.resolve(s, ResolvedNotLanded, by, d.Reason)
+	case VerbCorrect:
+		if err := s.correct(c, &d, by); err != nil {
+			return Change{}, err
+		}
 	case VerbReopen:
 		c.reopen(s, by, d.Reason)
 	}
@@ -167,7 +176,7 @@ func (c *Change) reopen(s *Snapshot, by, reason string) {
 // None follows a close that passes over a hit: it would be found again, and the
 // person has said that it is not this effect's.
 func (c *Change) lookAfterDecision(s *Snapshot, d Decision) {
-	if d.Verb == VerbReissue || !s.CanLook || d.Verb == VerbCloseNotLanded && len(d.Overrides) > 0 {
+	if d.Verb == VerbReissue || !s.CanLook || (d.Verb == VerbCloseNotLanded || d.Verb == VerbCorrect) && len(d.Overrides) > 0 {
 		c.Effect.NextLookAt = time.Time{}
 		return
 	}
@@ -175,7 +184,7 @@ func (c *Change) lookAfterDecision(s *Snapshot, d Decision) {
 		c.Effect.NextLookAt, c.Effect.Looks = s.Now, 0
 		return
 	}
-	if d.Verb == VerbCloseNotLanded || s.anotherUnknown() {
+	if d.Verb == VerbCloseNotLanded || d.Verb == VerbCorrect || s.anotherUnknown() {
 		c.Effect.NextLookAt = s.Now.Add(lookAfterSettling)
 		c.Effect.Looks = 0
 		return

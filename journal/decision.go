@@ -15,7 +15,8 @@ const (
 	VerbReissue        Verb = "reissue"
 	VerbCloseLanded    Verb = "close_landed"
 	VerbCloseNotLanded Verb = "close_not_landed"
-	VerbReopen         Verb = "reopen" // takes back what policy settled: a person decides after all
+	VerbCorrect        Verb = "correct" // closed as not landed, and done anew with other arguments
+	VerbReopen         Verb = "reopen"  // takes back what policy settled: a person decides after all
 )
 
 // ReissueMode says which provider key the ordered attempt uses.
@@ -35,7 +36,7 @@ type Choice struct {
 
 // Choices lists all of them, in display order.
 func Choices() []Choice {
-	return []Choice{{VerbCloseLanded, ""}, {VerbCloseNotLanded, ""}, {VerbReissue, SameKey}, {VerbReissue, NewKey}, {VerbReopen, ""}}
+	return []Choice{{VerbCloseLanded, ""}, {VerbCloseNotLanded, ""}, {VerbReissue, SameKey}, {VerbReissue, NewKey}, {VerbCorrect, ""}, {VerbReopen, ""}}
 }
 
 // ReasonCode is why an operator decided so, for counting.
@@ -70,6 +71,10 @@ type Decision struct {
 	AuditSeq int64
 	// AssessmentSummary is what the page recommended, kept with the decision.
 	AssessmentSummary string
+	// Correction is what a correct decision changes; SuccessorID, set when recorded,
+	// is the effect that takes this one's place.
+	Correction  *Correction
+	SuccessorID string
 	// Overrides are the codes of the blocks that the person accepts to pass over;
 	// when recorded, those that stood in the way. Always with a second person.
 	Overrides []string
@@ -141,8 +146,12 @@ func (d Decision) Validate() error {
 			return invalid("mode", "must be same_key or new_key for a reissue")
 		}
 	case VerbCloseLanded, VerbCloseNotLanded, VerbReopen:
+	case VerbCorrect:
+		if d.Correction == nil {
+			return invalid("args", "are missing: say what it should be done with")
+		}
 	default:
-		return invalid("verb", "must be reissue, close_landed, close_not_landed or reopen")
+		return invalid("verb", "must be reissue, correct, close_landed, close_not_landed or reopen")
 	}
 	if d.Verb != VerbReissue && d.Mode != "" {
 		return invalid("mode", "belongs to a reissue only")

@@ -52,6 +52,7 @@ type Effect struct {
 	ProbablyDouble bool // two landings are known or likely
 	Orphan         bool // born from a report, not from a begin
 	GaveUp         bool // the retry budget was spent and nothing may have landed
+	Corrected      bool // a person put it in another's place: whoever begins it runs its stored args
 	PolicyOff      bool // a person took a settlement by policy back: none follows
 	Drifted        bool // a later begin had other non-identity fields
 
@@ -149,6 +150,7 @@ const (
 	EventEvidence     = "evidence"
 	EventProposed     = "proposed"       // a decision waits for the second person
 	EventProposalOver = "proposal_ended" // rejected, withdrawn, or overtaken
+	EventCorrected    = "corrected"      // born in the place of an effect that a person corrected
 	EventDecided      = "decided"
 	EventOrderVoid    = "order_void"
 	EventOrderExpired = "order_expired"

@@ -120,6 +120,9 @@ func (p *Policy) Asks(s *Snapshot, d *Decision) Demand {
 			ask.NotYours = r.Name
 		}
 	}
+	if d.Verb == VerbCorrect { // what was never asked for by anybody takes two
+		ask.FourEyes = true
+	}
 	if len(d.Overrides) > 0 {
 		ask.FourEyes, ask.StepUp = true, true
 	}

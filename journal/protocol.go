@@ -135,6 +135,7 @@ const (
 	ResolvedCommitted     ResolutionKind = "committed"        // a late commit settled it
 	ResolvedRejected      ResolutionKind = "rejected"         // a late refusal settled it
 	ResolvedByPolicy      ResolutionKind = "found"            // evidence settled it by policy
+	ResolvedCorrected     ResolutionKind = "corrected"        // closed, and another effect with other arguments is ordered in its place: begin that
 	ResolvedReopened      ResolutionKind = "reopened"         // a correction: what policy settled is taken back, wait for a person
 	ResolvedContradiction ResolutionKind = "contradicted"     // a correction: it was closed and has landed after all
 )
@@ -155,6 +156,10 @@ type Resolution struct {
 	OrderID        string         `json:"order_id,omitempty"`
 	OrderExpiresAt *time.Time     `json:"order_expires_at,omitempty"`
 	At             time.Time      `json:"at"`
+	// SuccessorID, SuccessorKey: corrected only. Whoever begins that key is handed the
+	// corrected arguments.
+	SuccessorID  string `json:"successor_id,omitempty"`
+	SuccessorKey string `json:"successor_key,omitempty"`
 	// AckedAt, AckedBy: which runtime picked it up; zero while the delivery is open.
 	AckedAt *time.Time      `json:"acked_at,omitempty"`
 	AckedBy string          `json:"acked_by,omitempty"`

@@ -23,6 +23,8 @@ type Snapshot struct {
 	Now          time.Time // the database's clock
 	Cursor       int64     // the newest audit row
 	Newest       *Resolution
+	// Identity are the tool's identity fields; read for decisions only.
+	Identity []string
 	// Twins are other effects that look like the same deed; read for pages and
 	// decisions only.
 	Twins  []Twin
@@ -49,6 +51,8 @@ type Change struct {
 	// Resolutions get an audit row and a delivery row each.
 	Resolutions []Resolution
 	Decision    *Decision // gets an audit row
+	// Successor is a further row, in the place of the effect.
+	Successor   *Successor
 	Proposal    *Proposal // to insert or end; gets an audit row, unless a decision ends it
 	SpendBudget bool
 	// AckOpen closes the effect's open deliveries: the worker just learned the

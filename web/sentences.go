@@ -315,6 +315,8 @@ func ResolutionText(k journal.ResolutionKind) string {
 		return "Settled by a late refusal"
 	case journal.ResolvedByPolicy:
 		return "Settled by policy: the evidence shows it"
+	case journal.ResolvedCorrected:
+		return "Corrected: ordered anew with other arguments"
 	case journal.ResolvedReopened:
 		return "Correction: the settlement by policy is taken back"
 	case journal.ResolvedContradiction:

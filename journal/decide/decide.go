@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/argschema"
 )
 
 // ErrNotAllowed: the actor's roles do not allow deciding.
@@ -28,6 +30,7 @@ type Store interface {
 	Propose(ctx context.Context, d journal.Decision) (journal.Proposal, error)
 	Approve(ctx context.Context, a journal.Approval) (journal.Decision, error)
 	Reject(ctx context.Context, a journal.Approval) error
+	Tools(ctx context.Context) ([]journal.Tool, error)
 	// DecisionOf is the decision that a proposal led to.
 	DecisionOf(ctx context.Context, effectID, proposalID string) (journal.Decision, error)
 	// Refused records a refusal in the audit trail.
@@ -75,6 +78,9 @@ func (u *UseCase) Decide(ctx context.Context, d journal.Decision) (Result, error
 	}
 	if !d.Actor.MayDecide() {
 		return Result{}, u.refuse(ctx, d, ErrNotAllowed)
+	}
+	if err := u.fits(ctx, d); err != nil {
+		return Result{}, err
 	}
 	ground, err := u.refresh(ctx, ground{d.EffectID, d.Expected, d.Digest}, d)
 	if err != nil {
@@ -139,6 +145,33 @@ func (u *UseCase) Reject(ctx context.Context, a journal.Approval) error {
 		return err
 	}
 	return u.store.Reject(ctx, a)
+}
+
+// fits holds corrected arguments to the schema that the tool registered.
+func (u *UseCase) fits(ctx context.Context, d journal.Decision) error {
+	if d.Verb != journal.VerbCorrect {
+		return nil
+	}
+	s, err := u.store.Snapshot(ctx, d.EffectID)
+	if err != nil {
+		return err
+	}
+	tools, err := u.store.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tools, func(t journal.Tool) bool { return t.Name == s.Effect.Tool })
+	if i < 0 || len(tools[i].ArgsSchema) == 0 {
+		return nil
+	}
+	schema, err := argschema.Compile(tools[i].ArgsSchema)
+	if err != nil {
+		return fmt.Errorf("tool %s: %w", s.Effect.Tool, err)
+	}
+	if bad := argschema.Problems(schema, d.Correction.Args); len(bad) > 0 {
+		return &journal.InvalidError{Field: "args", Detail: "do not fit the tool: " + strings.Join(bad, "; ")}
+	}
+	return nil
 }
 
 func asks(err error, code string) bool {

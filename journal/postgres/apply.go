@@ -119,6 +119,11 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Chang
 	if n == 0 {
 		return errConflict
 	}
+	if c.Effect.Contradicted && !l.Effect.Contradicted {
+		if err := s.flagSuccessor(ctx, tx, l); err != nil {
+			return err
+		}
+	}
 	for _, a := range c.Attempts {
 		if a.FencedAt.IsZero() {
 			a.FencedAt = l.Now // a report on the live attempt always ends it
@@ -143,6 +148,21 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Chang
 	}
 	for _, e := range c.Events {
 		p := sqlc.AddEventParams{EffectID: l.Effect.ID, At: e.At, Kind: e.Kind, Attempt: int32(e.Attempt), Actor: clean(e.Actor, 200), Detail: e.Detail}
+		if err := s.q.AddEvent(ctx, tx, p); err != nil {
+			return s.applyError(err)
+		}
+	}
+	return nil
+}
+
+// flagSuccessor says of what took the effect's place that it probably doubles it.
+func (s *Store) flagSuccessor(ctx context.Context, tx pgx.Tx, l *loaded) error {
+	ids, err := s.q.FlagSuccessor(ctx, tx, sqlc.FlagSuccessorParams{EffectID: l.Effect.ID, At: l.Now})
+	if err != nil {
+		return s.applyError(err)
+	}
+	for _, id := range ids {
+		p := sqlc.AddEventParams{EffectID: id, At: l.Now, Kind: journal.EventDouble, Actor: "policy", Detail: []byte(`{"reason":"what it replaces has landed"}`)}
 		if err := s.q.AddEvent(ctx, tx, p); err != nil {
 			return s.applyError(err)
 		}
@@ -193,7 +213,7 @@ func (s *Store) applyAudited(ctx context.Context, tx pgx.Tx, l *loaded, c journa
 			if err := s.q.AddDecision(ctx, tx, decisionParams(l, *d, seq)); err != nil {
 				return s.applyError(err)
 			}
-			if err := s.openReview(ctx, tx, l, *d); err != nil {
+			if err := s.besideDecision(ctx, tx, l, c, *d); err != nil {
 				return err
 			}
 		}
@@ -206,7 +226,7 @@ func (s *Store) applyAudited(ctx context.Context, tx pgx.Tx, l *loaded, c journa
 
 func (s *Store) deliver(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change, r journal.Resolution, seq int64) error {
 	p := sqlc.AddDeliveryParams{ID: r.ID, AuditSeq: seq, EffectID: l.Effect.ID, EffectVersion: l.Effect.Version + 1, Kind: string(r.Kind),
-		ByWhom: r.By, Reason: clean(r.Reason, journal.MaxReasonBytes), OrderID: strPtr(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At}
+		ByWhom: r.By, Reason: clean(r.Reason, journal.MaxReasonBytes), OrderID: strPtr(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At, SuccessorID: strPtr(r.SuccessorID), SuccessorKey: r.SuccessorKey}
 	if c.AckOpen != "" { // the worker that makes this change learns the outcome by it
 		p.AckedAt, p.AckedBy = &l.Now, c.AckOpen
 	}

@@ -185,7 +185,9 @@ func (s *Store) beginExisting(ctx context.Context, t toolRow, r journal.BeginReq
 		if err != nil {
 			return c, false, err
 		}
-		_, ans.Drift = journal.DiffArgs(t.IdentityFields, l.Effect.Args, r.Args)
+		if !l.Effect.Corrected {
+			_, ans.Drift = journal.DiffArgs(t.IdentityFields, l.Effect.Args, r.Args)
+		}
 		if len(ans.Drift) > 0 && !l.Effect.Drifted && r.Args != nil {
 			c.Effect.Drifted = true
 			c.Events = append(c.Events, driftEvent(l, r, ans.Drift))
@@ -224,6 +226,9 @@ func (s *Store) identity(l *loaded, t toolRow, r journal.BeginRequest, fp string
 	if !same && l.Effect.Args != nil && r.Args != nil { // the tool may name other identity fields by now
 		was, err := journal.Fingerprint(t.IdentityFields, journal.BeginRequest{Args: l.Effect.Args})
 		same = err == nil && was == fp
+	}
+	if l.Effect.Corrected && l.Effect.Tool == r.Tool { // its args are a person's: whoever begins it runs those
+		return journal.Change{}, nil
 	}
 	if same && l.Effect.Tool == r.Tool || l.Effect.Orphan && l.Effect.Tool == r.Tool {
 		return journal.Change{}, nil

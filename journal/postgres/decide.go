@@ -26,7 +26,7 @@ func (s *Store) Approve(ctx context.Context, a journal.Approval) (journal.Decisi
 func (s *Store) decide(ctx context.Context, d journal.Decision, move func(*journal.Snapshot) (journal.Change, error)) (journal.Decision, error) {
 	done := d
 	err := s.transition(ctx, s.byID(d.EffectID), func(ctx context.Context, tx pgx.Tx, l *loaded) (journal.Change, bool, error) {
-		if err := s.readTwins(ctx, tx, &l.Snapshot); err != nil {
+		if err := s.readAround(ctx, tx, &l.Snapshot); err != nil {
 			return journal.Change{}, false, err
 		}
 		c, err := move(&l.Snapshot)
@@ -49,7 +49,7 @@ func (s *Store) decide(ctx context.Context, d journal.Decision, move func(*journ
 func (s *Store) Propose(ctx context.Context, d journal.Decision) (journal.Proposal, error) {
 	var done journal.Proposal
 	err := s.transition(ctx, s.byID(d.EffectID), func(ctx context.Context, tx pgx.Tx, l *loaded) (journal.Change, bool, error) {
-		if err := s.readTwins(ctx, tx, &l.Snapshot); err != nil {
+		if err := s.readAround(ctx, tx, &l.Snapshot); err != nil {
 			return journal.Change{}, false, err
 		}
 		c, err := l.Propose(d)

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,6 +30,13 @@ func (s *Store) decisionEntry(l *loaded, c journal.Change, d journal.Decision) a
 	put("recommended", d.AssessmentSummary)
 	put("mode", string(d.Mode))
 	put("provider_id", d.ProviderID)
+	put("successor", d.SuccessorID)
+	if k := d.Correction; k != nil {
+		sum := sha256.Sum256(k.Args)
+		put("args_sha256", hex.EncodeToString(sum[:]))
+		put("subject", clean(k.Subject, journal.MaxTextBytes))
+		put("amount", strings.TrimSpace(k.Amount+" "+k.Currency))
+	}
 	put("overrides", strings.Join(d.Overrides, " "))
 	put("rules", strings.Join(d.Rules, ", "))
 	if d.BreakGlass {
@@ -55,6 +64,7 @@ func decisionParams(l *loaded, d journal.Decision, seq int64) sqlc.AddDecisionPa
 	if d.Order != nil {
 		p.OrderID = &d.Order.ID
 	}
+	p.SuccessorID = strPtr(d.SuccessorID)
 	if a := d.Approval; a != nil {
 		p.ProposalID, p.ApproverIssuer, p.ApproverSubject = strPtr(a.ProposalID), a.Actor.Issuer, a.Actor.Subject
 		p.ApproverName, p.ApproverReason = a.Actor.Name, clean(a.Reason, journal.MaxReasonBytes)
@@ -121,6 +131,9 @@ func (s *Store) addProposal(ctx context.Context, tx pgx.Tx, l *loaded, c journal
 	params := sqlc.AddProposalParams{ID: p.ID, AuditSeq: seq, EffectID: l.Effect.ID, EffectVersion: p.Version, Verb: string(d.Verb), Mode: string(d.Mode),
 		Actor: who, Source: d.Source, ReasonCode: string(d.ReasonCode), Reason: d.Reason, ProviderID: d.ProviderID, Overrides: list(d.Overrides),
 		Rules: list(d.Rules), EvidenceDigest: d.Digest, Recommended: d.AssessmentSummary, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
+	if k := d.Correction; k != nil {
+		params.Args, params.Subject, params.Amount, params.Currency = k.Args, k.Subject, k.Amount, k.Currency
+	}
 	if err := s.q.AddProposal(ctx, tx, params); err != nil {
 		return s.applyError(err)
 	}
@@ -133,6 +146,47 @@ func person(a journal.Actor) ([]byte, error) {
 		return nil, fmt.Errorf("writing down a person: %w", err)
 	}
 	return b, nil
+}
+
+// besideDecision writes what a decision brings with it beyond its effect.
+func (s *Store) besideDecision(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change, d journal.Decision) error {
+	if n := c.Successor; n != nil {
+		if err := s.insertSuccessor(ctx, tx, n, d.Actor); err != nil {
+			return err
+		}
+	}
+	return s.openReview(ctx, tx, l, d)
+}
+
+// insertSuccessor puts the corrected effect beside the old one, with its order.
+// Whoever was faster under the derived key has it.
+func (s *Store) insertSuccessor(ctx context.Context, tx pgx.Tx, n *journal.Successor, by journal.Actor) error {
+	e, o := &n.Effect, &n.Order
+	p := sqlc.InsertSuccessorParams{ID: e.ID, Namespace: e.Namespace, Key: e.Key, Ref: e.Ref, Tool: e.Tool, Class: string(e.Class), Provider: e.Provider,
+		KeyWindowMs: ms(e.KeyWindow), ClientTimeoutMs: ms(e.ClientTimeout), RootRun: e.RootRun, RootRunStartedAt: timePtr(e.RootRunStartedAt),
+		Turn: e.Turn, Run: e.Run, Step: e.Step, Operation: e.Operation, Subject: e.Subject, Amount: e.Amount, Currency: e.Currency, Labels: labels(e.Labels),
+		Args: e.Args, Fingerprint: e.Fingerprint, FingerprintRule: int16(e.FingerprintRule), Resume: e.Resume, Traceparent: e.Traceparent,
+		Supersedes: e.Supersedes, At: e.CreatedAt}
+	if err := s.q.InsertSuccessor(ctx, tx, p); err != nil {
+		if isCode(err, "23505") {
+			return journal.ErrSupersedesOpen
+		}
+		return s.applyError(err)
+	}
+	order := sqlc.PutOrderParams{ID: o.ID, EffectID: e.ID, DecisionID: o.DecisionID, Mode: string(o.Mode), Issue: int32(o.Issue), KnownUpTo: o.KnownUpTo,
+		CreatedAt: o.CreatedAt, ExpiresAt: o.ExpiresAt}
+	if err := s.q.PutOrder(ctx, tx, order); err != nil {
+		return s.applyError(err)
+	}
+	detail, err := json.Marshal(map[string]string{"corrects": e.Supersedes})
+	if err != nil {
+		return fmt.Errorf("noting a correction: %w", err)
+	}
+	event := sqlc.AddEventParams{EffectID: e.ID, At: e.CreatedAt, Kind: journal.EventCorrected, Actor: "operator:" + clean(by.Subject, 180), Detail: detail}
+	if err := s.q.AddEvent(ctx, tx, event); err != nil {
+		return s.applyError(err)
+	}
+	return nil
 }
 
 // openReview asks for a later look at a decision that was taken alone.

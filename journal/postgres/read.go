@@ -3,7 +3,10 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/audit"
@@ -25,6 +28,12 @@ func (s *Store) Case(ctx context.Context, id string) (journal.Case, error) {
 	}
 	if err := s.caseHistory(ctx, &c); err != nil {
 		return c, err
+	}
+	next, err := s.q.SuccessorOf(ctx, s.pool, id)
+	if err == nil {
+		c.SupersededBy = next
+	} else if !errors.Is(err, pgx.ErrNoRows) {
+		return c, mapError("loading the successor of effect "+id, err)
 	}
 	if c.Siblings, err = s.Siblings(ctx, c.Effect.Namespace, c.Effect.RootRun, id); err != nil {
 		return c, err

@@ -20,7 +20,7 @@ func toEffect(r sqlc.Effect) (journal.Effect, error) {
 		State: journal.State(r.State), Version: r.Version, Attempt: int(r.Attempt), Issue: int(r.Issue),
 		ParkedReason: r.ParkedReason, RetryAt: timeOf(r.RetryAt), ClearedAttempt: int(r.ClearedAttempt),
 		Result: r.Result, ProviderID: r.ProviderID, SettledBy: r.SettledBy, Refusal: r.Refusal,
-		Contradicted: r.Contradicted, ProbablyDouble: r.ProbablyDouble, Orphan: r.Orphan, GaveUp: r.GaveUp, Drifted: r.Drifted, PolicyOff: r.PolicyOff,
+		Contradicted: r.Contradicted, ProbablyDouble: r.ProbablyDouble, Orphan: r.Orphan, GaveUp: r.GaveUp, Drifted: r.Drifted, PolicyOff: r.PolicyOff, Corrected: r.Corrected,
 		OpenDelivery: r.OpenDelivery, NextLookAt: timeOf(r.NextLookAt), Looks: int(r.Looks),
 		CreatedAt: r.CreatedAt, StateAt: r.StateAt,
 	}
@@ -83,14 +83,15 @@ func (row resolutionRow) resolution() journal.Resolution {
 	r := row.Delivery
 	return journal.Resolution{ID: r.ID, Cursor: r.AuditSeq, EffectID: r.EffectID, EffectVersion: r.EffectVersion,
 		Namespace: row.Namespace, Key: row.Key, Kind: journal.ResolutionKind(r.Kind), By: r.ByWhom, Reason: r.Reason,
-		OrderID: strOf(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At, AckedAt: r.AckedAt, AckedBy: r.AckedBy}
+		OrderID: strOf(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At, AckedAt: r.AckedAt, AckedBy: r.AckedBy,
+		SuccessorID: strOf(r.SuccessorID), SuccessorKey: r.SuccessorKey}
 }
 
 func toDecision(r sqlc.Decision) journal.Decision {
 	d := journal.Decision{ID: r.ID, EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode),
 		Expected: r.EffectVersion, Digest: r.EvidenceDigest, Actor: journal.Actor{Issuer: r.Issuer, Subject: r.Subject, Name: r.Name},
 		Source: r.Source, ReasonCode: journal.ReasonCode(r.ReasonCode), Reason: r.Reason, ProviderID: r.ProviderID, At: r.At,
-		AuditSeq: r.AuditSeq, AssessmentSummary: r.Recommended, Overrides: r.Overrides, BreakGlass: r.BreakGlass, Rules: r.Rules}
+		AuditSeq: r.AuditSeq, AssessmentSummary: r.Recommended, Overrides: r.Overrides, BreakGlass: r.BreakGlass, Rules: r.Rules, SuccessorID: strOf(r.SuccessorID)}
 	if r.ApproverSubject != "" {
 		d.Approval = &journal.Approval{ProposalID: strOf(r.ProposalID), EffectID: r.EffectID, At: r.At, Reason: r.ApproverReason,
 			Actor: journal.Actor{Issuer: r.ApproverIssuer, Subject: r.ApproverSubject, Name: r.ApproverName}}
@@ -104,6 +105,9 @@ func toProposal(r sqlc.Proposal) (*journal.Proposal, error) {
 		Decision: journal.Decision{EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode), Expected: r.EffectVersion,
 			Digest: r.EvidenceDigest, Source: r.Source, ReasonCode: journal.ReasonCode(r.ReasonCode), Reason: r.Reason, ProviderID: r.ProviderID,
 			At: r.CreatedAt, AssessmentSummary: r.Recommended, Overrides: r.Overrides, Rules: r.Rules}}
+	if p.Decision.Verb == journal.VerbCorrect {
+		p.Decision.Correction = &journal.Correction{Args: r.Args, Subject: r.Subject, Amount: r.Amount, Currency: r.Currency}
+	}
 	for _, f := range []struct {
 		from []byte
 		to   *journal.Actor

@@ -3,11 +3,22 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
 )
+
+// readAround adds what deciding looks at beyond the effect itself.
+func (s *Store) readAround(ctx context.Context, db sqlc.DBTX, l *journal.Snapshot) error {
+	t, err := s.tool(ctx, l.Effect.Tool)
+	if err != nil && !errors.Is(err, journal.ErrUnknownTool) {
+		return err
+	}
+	l.Identity = t.IdentityFields
+	return s.readTwins(ctx, db, l)
+}
 
 // readTwins adds the effects that look like the same deed.
 func (s *Store) readTwins(ctx context.Context, db sqlc.DBTX, l *journal.Snapshot) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/argschema"
 )
 
 // Do executes a call at most as often as its tool's class allows, or returns
@@ -19,7 +20,7 @@ func (w *Worker) Do(ctx context.Context, call Call) (Answer, error) {
 	if !ok {
 		return replan(fmt.Sprintf("there is no tool %q; the tools are: %s", call.Tool, w.registry.names())), nil
 	}
-	if bad := problems(t.schema, call.Args); len(bad) > 0 {
+	if bad := argschema.Problems(t.schema, call.Args); len(bad) > 0 {
 		return replan(bad...), nil
 	}
 	if t.Class == journal.ClassReadOnly {
@@ -37,6 +38,7 @@ func (w *Worker) Do(ctx context.Context, call Call) (Answer, error) {
 type step struct {
 	answer Answer
 	again  bool          // the journal allows another begin
+	key    string        // under which to begin then; "" = the same
 	wait   time.Duration // before it; 0 = the worker's own backoff
 	window time.Duration // how much of the provider's key window is left; 0 = none
 }
@@ -49,6 +51,10 @@ func (w *Worker) loop(ctx context.Context, t *tool, call Call, key string) (Answ
 		s, err := w.round(ctx, t, call, key)
 		if err != nil || !s.again {
 			return s.answer, err
+		}
+		if s.key != "" {
+			key = s.key
+			continue
 		}
 		wait := s.wait
 		if wait <= 0 {
@@ -80,6 +86,9 @@ func (w *Worker) round(ctx context.Context, t *tool, call Call, key string) (ste
 		return w.execute(ctx, t, call, key, start, b)
 	case journal.DirectiveInProgress, journal.DirectiveRetryLater, journal.DirectiveVerifying:
 		return step{answer: answerOf(b), again: true, wait: b.RetryAfter}, nil
+	}
+	if r := b.Decision; b.Directive == journal.DirectiveAbandoned && r != nil && r.SuccessorKey != "" {
+		return step{answer: answerOf(b), again: true, key: r.SuccessorKey}, nil // a person corrected it
 	}
 	return step{answer: answerOf(b)}, nil
 }

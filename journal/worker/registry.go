@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/argschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -66,7 +67,7 @@ func (r *Registry) Register(s ToolSpec) error {
 	}
 	t := &tool{ToolSpec: s}
 	if s.ArgsSchema != nil {
-		schema, err := compileSchema(s.ArgsSchema)
+		schema, err := argschema.Compile(s.ArgsSchema)
 		if err != nil {
 			return fmt.Errorf("registering tool %q: %w", s.Name, err)
 		}

@@ -2,7 +2,8 @@
 -- A second person, overrides and break-glass. Reason: a decision must show who
 -- else stood for it, what it passed over, and which rules asked.
 alter table decisions drop constraint decisions_verb_check;
-alter table decisions add constraint decisions_verb_check check (verb in ('reissue', 'close_landed', 'close_not_landed', 'reopen')),
+alter table decisions add constraint decisions_verb_check check (verb in ('reissue', 'close_landed', 'close_not_landed', 'reopen', 'correct')),
+    add column successor_id     uuid,
     add column proposal_id      uuid,
     add column approver_issuer  text not null default '',
     add column approver_subject text not null default '',
@@ -22,8 +23,12 @@ create table proposals (
     audit_seq      bigint not null unique references audit (seq),
     effect_id      uuid not null, -- kept when the effect is purged, like its audit row
     effect_version bigint not null, -- right after it was proposed
-    verb           text not null check (verb in ('reissue', 'close_landed', 'close_not_landed', 'reopen')),
+    verb           text not null check (verb in ('reissue', 'close_landed', 'close_not_landed', 'reopen', 'correct')),
     mode           text not null default '',
+    args           bytea, -- what a correction changes, with the three below
+    subject        text not null default '',
+    amount         text not null default '',
+    currency       text not null default '',
     actor          jsonb not null, -- issuer, subject, name, roles, groups
     source         text not null check (source in ('page', 'api', 'cli')),
     reason_code    text not null,
@@ -83,8 +88,11 @@ create index audit_kind on audit (kind, seq);
 
 alter table deliveries drop constraint deliveries_kind_check;
 alter table deliveries add constraint deliveries_kind_check
-    check (kind in ('reissue', 'close_landed', 'close_not_landed', 'committed', 'rejected', 'found', 'contradicted', 'reopened'));
+    check (kind in ('reissue', 'close_landed', 'close_not_landed', 'committed', 'rejected', 'found', 'contradicted', 'reopened', 'corrected')),
+    add column successor_id uuid, add column successor_key text not null default '';
 
+-- A person put it in another's place.
+alter table effects add column corrected boolean not null default false;
 -- A person took a settlement by policy back: no policy settles it again.
 alter table effects add column policy_off boolean not null default false;
 
@@ -128,13 +136,13 @@ begin
     return new;
 end $$;
 -- +goose StatementEnd
-alter table effects drop column policy_off;
-alter table deliveries drop constraint deliveries_kind_check;
+alter table effects drop column policy_off, drop column corrected;
+alter table deliveries drop constraint deliveries_kind_check, drop column successor_id, drop column successor_key;
 alter table deliveries add constraint deliveries_kind_check
     check (kind in ('reissue', 'close_landed', 'close_not_landed', 'committed', 'rejected', 'found', 'contradicted'));
 drop index audit_kind, orders_out;
 drop table drafts, reviews, proposals;
 alter table decisions drop constraint decisions_override_has_second, drop constraint decisions_two_people, drop column rules, drop column break_glass,
     drop column overrides, drop column approver_reason, drop column approver_name, drop column approver_subject, drop column approver_issuer,
-    drop column proposal_id, drop constraint decisions_verb_check;
+    drop column proposal_id, drop column successor_id, drop constraint decisions_verb_check;
 alter table decisions add constraint decisions_verb_check check (verb in ('reissue', 'close_landed', 'close_not_landed'));

@@ -24,10 +24,10 @@ select * from audit where seq > @after order by seq limit @max_rows;
 -- name: AddDecision :exec
 insert into decisions (id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason,
     provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name,
-    approver_reason, overrides, break_glass, rules)
+    approver_reason, overrides, break_glass, rules, successor_id)
 values (@id, @audit_seq, @effect_id, @effect_version, @verb, @mode, @issuer, @subject, @name, @source, @reason_code, @reason,
     @provider_id, @evidence_digest, @recommended, @policy_version, sqlc.narg(order_id), @at, sqlc.narg(proposal_id), @approver_issuer, @approver_subject,
-    @approver_name, @approver_reason, @overrides, @break_glass, @rules);
+    @approver_name, @approver_reason, @overrides, @break_glass, @rules, sqlc.narg(successor_id));
 
 -- name: DecisionsOf :many
 select * from decisions where effect_id = @effect_id order by audit_seq;
@@ -36,9 +36,9 @@ select * from decisions where effect_id = @effect_id order by audit_seq;
 select * from decisions where id = @id;
 
 -- name: AddDelivery :exec
-insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by)
+insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by, successor_id, successor_key)
 values (@id, @audit_seq, @effect_id, (select e.namespace from effects e where e.id = @effect_id), @effect_version, @kind, @by_whom, @reason,
-    sqlc.narg(order_id), sqlc.narg(order_expires_at), @at, sqlc.narg(acked_at), @acked_by);
+    sqlc.narg(order_id), sqlc.narg(order_expires_at), @at, sqlc.narg(acked_at), @acked_by, sqlc.narg(successor_id), @successor_key);
 
 -- name: AckDeliveries :exec
 update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where effect_id = @effect_id and acked_at is null;

@@ -5,9 +5,9 @@ select * from proposals where effect_id = @effect_id order by created_at desc, i
 select * from proposals where effect_id = any (cast(sqlc.arg(ids)::text[] as uuid[])) and ended = '';
 
 -- name: AddProposal :exec
-insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, actor, source, reason_code, reason, provider_id, overrides, rules,
+insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules,
     evidence_digest, recommended, created_at, expires_at)
-values (@id, @audit_seq, @effect_id, @effect_version, @verb, @mode, @actor, @source, @reason_code, @reason, @provider_id, @overrides, @rules,
+values (@id, @audit_seq, @effect_id, @effect_version, @verb, @mode, sqlc.narg(args), @subject, @amount, @currency, @actor, @source, @reason_code, @reason, @provider_id, @overrides, @rules,
     @evidence_digest, @recommended, @created_at, @expires_at);
 
 -- name: EndProposal :execrows
@@ -75,3 +75,27 @@ where n.id = any (array((select e.id from effects e where e.root_run = @root_run
         (select e.id from effects e where e.root_run = @root_run and e.namespace = @namespace and e.id > @id order by e.id limit 100)))
     and n.tool = @tool
 order by n.id limit 100;
+
+-- name: InsertSuccessor :exec
+-- The effect that takes a corrected one's place: ordered, and never begun yet.
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at,
+    turn, run, step, operation, subject, amount, currency, labels, args, fingerprint, fingerprint_rule, resume, traceparent,
+    supersedes, state, corrected, created_at, state_at, attempt, lease_token)
+values (@id, @namespace, @key, @ref, @tool, @class, @provider, @key_window_ms, @client_timeout_ms, @root_run, sqlc.narg(root_run_started_at),
+    @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels), @args, @fingerprint, @fingerprint_rule, sqlc.narg(resume), @traceparent,
+    sqlc.arg(supersedes)::uuid, 'REISSUE', true, @at, @at, 0, '');
+
+-- name: SuccessorOf :one
+select id from effects where supersedes = sqlc.arg(effect_id)::uuid;
+
+-- name: FlagSuccessor :many
+-- What took the place of an effect that landed after all: probably a double, and
+-- if nobody began it yet, it waits for a person again. Plan: effects_successor.
+with o as (update orders set ended = 'void' where orders.ended = '' and orders.attempt = 0
+    and orders.effect_id in (select e.id from effects e where e.supersedes = sqlc.arg(effect_id)::uuid))
+update effects set probably_double = true, version = version + 1,
+    parked_reason = case when state = 'REISSUE' then 'order_void' else parked_reason end,
+    state_at = case when state = 'REISSUE' then sqlc.arg(at)::timestamptz else state_at end,
+    state = case when state = 'REISSUE' then 'PARKED' else state end
+where supersedes = sqlc.arg(effect_id)::uuid and not probably_double returning id;

@@ -71,10 +71,10 @@ func (q *Queries) AddAudit(ctx context.Context, db DBTX, arg AddAuditParams) err
 const addDecision = `-- name: AddDecision :exec
 insert into decisions (id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason,
     provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name,
-    approver_reason, overrides, break_glass, rules)
+    approver_reason, overrides, break_glass, rules, successor_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
     $13, $14, $15, $16, $17, $18, $19, $20, $21,
-    $22, $23, $24, $25, $26)
+    $22, $23, $24, $25, $26, $27)
 `
 
 type AddDecisionParams struct {
@@ -104,6 +104,7 @@ type AddDecisionParams struct {
 	Overrides       []string
 	BreakGlass      bool
 	Rules           []string
+	SuccessorID     *string
 }
 
 func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParams) error {
@@ -134,14 +135,15 @@ func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParam
 		arg.Overrides,
 		arg.BreakGlass,
 		arg.Rules,
+		arg.SuccessorID,
 	)
 	return err
 }
 
 const addDelivery = `-- name: AddDelivery :exec
-insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by)
+insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by, successor_id, successor_key)
 values ($1, $2, $3, (select e.namespace from effects e where e.id = $3), $4, $5, $6, $7,
-    $8, $9, $10, $11, $12)
+    $8, $9, $10, $11, $12, $13, $14)
 `
 
 type AddDeliveryParams struct {
@@ -157,6 +159,8 @@ type AddDeliveryParams struct {
 	At             time.Time
 	AckedAt        *time.Time
 	AckedBy        string
+	SuccessorID    *string
+	SuccessorKey   string
 }
 
 func (q *Queries) AddDelivery(ctx context.Context, db DBTX, arg AddDeliveryParams) error {
@@ -173,6 +177,8 @@ func (q *Queries) AddDelivery(ctx context.Context, db DBTX, arg AddDeliveryParam
 		arg.At,
 		arg.AckedAt,
 		arg.AckedBy,
+		arg.SuccessorID,
+		arg.SuccessorKey,
 	)
 	return err
 }
@@ -384,7 +390,7 @@ func (q *Queries) CloseDeliveryFlag(ctx context.Context, db DBTX, effectID strin
 }
 
 const decisionByID = `-- name: DecisionByID :one
-select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where id = $1
+select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, successor_id, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where id = $1
 `
 
 func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decision, error) {
@@ -409,6 +415,7 @@ func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decisio
 		&i.PolicyVersion,
 		&i.OrderID,
 		&i.At,
+		&i.SuccessorID,
 		&i.ProposalID,
 		&i.ApproverIssuer,
 		&i.ApproverSubject,
@@ -422,7 +429,7 @@ func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decisio
 }
 
 const decisionsOf = `-- name: DecisionsOf :many
-select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where effect_id = $1 order by audit_seq
+select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, successor_id, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where effect_id = $1 order by audit_seq
 `
 
 func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]Decision, error) {
@@ -453,6 +460,7 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 			&i.PolicyVersion,
 			&i.OrderID,
 			&i.At,
+			&i.SuccessorID,
 			&i.ProposalID,
 			&i.ApproverIssuer,
 			&i.ApproverSubject,
@@ -473,7 +481,7 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 }
 
 const deliveriesOf = `-- name: DeliveriesOf :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
 `
 
 type DeliveriesOfRow struct {
@@ -505,6 +513,8 @@ func (q *Queries) DeliveriesOf(ctx context.Context, db DBTX, effectID string) ([
 			&i.Delivery.At,
 			&i.Delivery.AckedAt,
 			&i.Delivery.AckedBy,
+			&i.Delivery.SuccessorID,
+			&i.Delivery.SuccessorKey,
 			&i.Namespace,
 			&i.Key,
 		); err != nil {
@@ -617,7 +627,7 @@ func (q *Queries) LockDeliveryEffect(ctx context.Context, db DBTX, arg LockDeliv
 }
 
 const nextResolution = `-- name: NextResolution :one
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.effect_id = $1 and deliveries.audit_seq > $2 order by deliveries.audit_seq limit 1
 `
 
@@ -650,6 +660,8 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 		&i.Delivery.At,
 		&i.Delivery.AckedAt,
 		&i.Delivery.AckedBy,
+		&i.Delivery.SuccessorID,
+		&i.Delivery.SuccessorKey,
 		&i.Namespace,
 		&i.Key,
 	)
@@ -657,7 +669,7 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 }
 
 const resolutionsAfter = `-- name: ResolutionsAfter :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.audit_seq = any (array(
     select u.audit_seq from (
         (select a.audit_seq from deliveries a
@@ -707,6 +719,8 @@ func (q *Queries) ResolutionsAfter(ctx context.Context, db DBTX, arg Resolutions
 			&i.Delivery.At,
 			&i.Delivery.AckedAt,
 			&i.Delivery.AckedBy,
+			&i.Delivery.SuccessorID,
+			&i.Delivery.SuccessorKey,
 			&i.Namespace,
 			&i.Key,
 		); err != nil {

@@ -11,10 +11,10 @@ import (
 )
 
 const addProposal = `-- name: AddProposal :exec
-insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, actor, source, reason_code, reason, provider_id, overrides, rules,
+insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules,
     evidence_digest, recommended, created_at, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+    $18, $19, $20, $21)
 `
 
 type AddProposalParams struct {
@@ -24,6 +24,10 @@ type AddProposalParams struct {
 	EffectVersion  int64
 	Verb           string
 	Mode           string
+	Args           []byte
+	Subject        string
+	Amount         string
+	Currency       string
 	Actor          []byte
 	Source         string
 	ReasonCode     string
@@ -45,6 +49,10 @@ func (q *Queries) AddProposal(ctx context.Context, db DBTX, arg AddProposalParam
 		arg.EffectVersion,
 		arg.Verb,
 		arg.Mode,
+		arg.Args,
+		arg.Subject,
+		arg.Amount,
+		arg.Currency,
 		arg.Actor,
 		arg.Source,
 		arg.ReasonCode,
@@ -178,8 +186,117 @@ func (q *Queries) EndProposal(ctx context.Context, db DBTX, arg EndProposalParam
 	return result.RowsAffected(), nil
 }
 
+const flagSuccessor = `-- name: FlagSuccessor :many
+with o as (update orders set ended = 'void' where orders.ended = '' and orders.attempt = 0
+    and orders.effect_id in (select e.id from effects e where e.supersedes = $2::uuid))
+update effects set probably_double = true, version = version + 1,
+    parked_reason = case when state = 'REISSUE' then 'order_void' else parked_reason end,
+    state_at = case when state = 'REISSUE' then $1::timestamptz else state_at end,
+    state = case when state = 'REISSUE' then 'PARKED' else state end
+where supersedes = $2::uuid and not probably_double returning id
+`
+
+type FlagSuccessorParams struct {
+	At       time.Time
+	EffectID string
+}
+
+// What took the place of an effect that landed after all: probably a double, and
+// if nobody began it yet, it waits for a person again. Plan: effects_successor.
+func (q *Queries) FlagSuccessor(ctx context.Context, db DBTX, arg FlagSuccessorParams) ([]string, error) {
+	rows, err := db.Query(ctx, flagSuccessor, arg.At, arg.EffectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const insertSuccessor = `-- name: InsertSuccessor :exec
+insert into effects (
+    id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at,
+    turn, run, step, operation, subject, amount, currency, labels, args, fingerprint, fingerprint_rule, resume, traceparent,
+    supersedes, state, corrected, created_at, state_at, attempt, lease_token)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+    $25::uuid, 'REISSUE', true, $26, $26, 0, '')
+`
+
+type InsertSuccessorParams struct {
+	ID               string
+	Namespace        string
+	Key              string
+	Ref              string
+	Tool             string
+	Class            string
+	Provider         string
+	KeyWindowMs      int64
+	ClientTimeoutMs  int64
+	RootRun          string
+	RootRunStartedAt *time.Time
+	Turn             string
+	Run              string
+	Step             string
+	Operation        string
+	Subject          string
+	Amount           string
+	Currency         string
+	Labels           []byte
+	Args             []byte
+	Fingerprint      string
+	FingerprintRule  int16
+	Resume           []byte
+	Traceparent      string
+	Supersedes       string
+	At               time.Time
+}
+
+// The effect that takes a corrected one's place: ordered, and never begun yet.
+func (q *Queries) InsertSuccessor(ctx context.Context, db DBTX, arg InsertSuccessorParams) error {
+	_, err := db.Exec(ctx, insertSuccessor,
+		arg.ID,
+		arg.Namespace,
+		arg.Key,
+		arg.Ref,
+		arg.Tool,
+		arg.Class,
+		arg.Provider,
+		arg.KeyWindowMs,
+		arg.ClientTimeoutMs,
+		arg.RootRun,
+		arg.RootRunStartedAt,
+		arg.Turn,
+		arg.Run,
+		arg.Step,
+		arg.Operation,
+		arg.Subject,
+		arg.Amount,
+		arg.Currency,
+		arg.Labels,
+		arg.Args,
+		arg.Fingerprint,
+		arg.FingerprintRule,
+		arg.Resume,
+		arg.Traceparent,
+		arg.Supersedes,
+		arg.At,
+	)
+	return err
+}
+
 const newestProposal = `-- name: NewestProposal :one
-select id, audit_seq, effect_id, effect_version, verb, mode, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where effect_id = $1 order by created_at desc, id desc limit 1
+select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where effect_id = $1 order by created_at desc, id desc limit 1
 `
 
 func (q *Queries) NewestProposal(ctx context.Context, db DBTX, effectID string) (Proposal, error) {
@@ -192,6 +309,10 @@ func (q *Queries) NewestProposal(ctx context.Context, db DBTX, effectID string) 
 		&i.EffectVersion,
 		&i.Verb,
 		&i.Mode,
+		&i.Args,
+		&i.Subject,
+		&i.Amount,
+		&i.Currency,
 		&i.Actor,
 		&i.Source,
 		&i.ReasonCode,
@@ -212,7 +333,7 @@ func (q *Queries) NewestProposal(ctx context.Context, db DBTX, effectID string) 
 }
 
 const openProposals = `-- name: OpenProposals :many
-select proposals.id, proposals.audit_seq, proposals.effect_id, proposals.effect_version, proposals.verb, proposals.mode, proposals.actor, proposals.source, proposals.reason_code, proposals.reason, proposals.provider_id, proposals.overrides, proposals.rules, proposals.evidence_digest, proposals.recommended, proposals.created_at, proposals.expires_at, proposals.ended, proposals.ended_at, proposals.ended_by, proposals.ended_reason, e.tool, e.operation, e.subject, e.amount, e.currency from proposals join effects e on e.id = proposals.effect_id
+select proposals.id, proposals.audit_seq, proposals.effect_id, proposals.effect_version, proposals.verb, proposals.mode, proposals.args, proposals.subject, proposals.amount, proposals.currency, proposals.actor, proposals.source, proposals.reason_code, proposals.reason, proposals.provider_id, proposals.overrides, proposals.rules, proposals.evidence_digest, proposals.recommended, proposals.created_at, proposals.expires_at, proposals.ended, proposals.ended_at, proposals.ended_by, proposals.ended_reason, e.tool, e.operation, e.subject, e.amount, e.currency from proposals join effects e on e.id = proposals.effect_id
 where proposals.ended = '' and proposals.expires_at > (select clock_timestamp()) order by proposals.expires_at limit $1
 `
 
@@ -242,6 +363,10 @@ func (q *Queries) OpenProposals(ctx context.Context, db DBTX, maxRows int32) ([]
 			&i.Proposal.EffectVersion,
 			&i.Proposal.Verb,
 			&i.Proposal.Mode,
+			&i.Proposal.Args,
+			&i.Proposal.Subject,
+			&i.Proposal.Amount,
+			&i.Proposal.Currency,
 			&i.Proposal.Actor,
 			&i.Proposal.Source,
 			&i.Proposal.ReasonCode,
@@ -274,7 +399,7 @@ func (q *Queries) OpenProposals(ctx context.Context, db DBTX, maxRows int32) ([]
 }
 
 const openProposalsOf = `-- name: OpenProposalsOf :many
-select id, audit_seq, effect_id, effect_version, verb, mode, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where effect_id = any (cast($1::text[] as uuid[])) and ended = ''
+select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where effect_id = any (cast($1::text[] as uuid[])) and ended = ''
 `
 
 func (q *Queries) OpenProposalsOf(ctx context.Context, db DBTX, ids []string) ([]Proposal, error) {
@@ -293,6 +418,10 @@ func (q *Queries) OpenProposalsOf(ctx context.Context, db DBTX, ids []string) ([
 			&i.EffectVersion,
 			&i.Verb,
 			&i.Mode,
+			&i.Args,
+			&i.Subject,
+			&i.Amount,
+			&i.Currency,
 			&i.Actor,
 			&i.Source,
 			&i.ReasonCode,
@@ -320,7 +449,7 @@ func (q *Queries) OpenProposalsOf(ctx context.Context, db DBTX, ids []string) ([
 }
 
 const openReviews = `-- name: OpenReviews :many
-select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules, e.tool, e.operation, e.subject, e.amount, e.currency
+select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.successor_id, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules, e.tool, e.operation, e.subject, e.amount, e.currency
 from reviews join decisions on decisions.id = reviews.decision_id join effects e on e.id = reviews.effect_id
 where reviews.closed_at is null order by reviews.due_at limit $1
 `
@@ -373,6 +502,7 @@ func (q *Queries) OpenReviews(ctx context.Context, db DBTX, maxRows int32) ([]Op
 			&i.Decision.PolicyVersion,
 			&i.Decision.OrderID,
 			&i.Decision.At,
+			&i.Decision.SuccessorID,
 			&i.Decision.ProposalID,
 			&i.Decision.ApproverIssuer,
 			&i.Decision.ApproverSubject,
@@ -422,7 +552,7 @@ func (q *Queries) OverdueProposals(ctx context.Context, db DBTX, maxRows int32) 
 }
 
 const proposalByID = `-- name: ProposalByID :one
-select id, audit_seq, effect_id, effect_version, verb, mode, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where id = $1
+select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where id = $1
 `
 
 func (q *Queries) ProposalByID(ctx context.Context, db DBTX, id string) (Proposal, error) {
@@ -435,6 +565,10 @@ func (q *Queries) ProposalByID(ctx context.Context, db DBTX, id string) (Proposa
 		&i.EffectVersion,
 		&i.Verb,
 		&i.Mode,
+		&i.Args,
+		&i.Subject,
+		&i.Amount,
+		&i.Currency,
 		&i.Actor,
 		&i.Source,
 		&i.ReasonCode,
@@ -455,7 +589,7 @@ func (q *Queries) ProposalByID(ctx context.Context, db DBTX, id string) (Proposa
 }
 
 const reviewByID = `-- name: ReviewByID :one
-select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules from reviews join decisions on decisions.id = reviews.decision_id where reviews.id = $1
+select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.successor_id, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules from reviews join decisions on decisions.id = reviews.decision_id where reviews.id = $1
 `
 
 type ReviewByIDRow struct {
@@ -495,6 +629,7 @@ func (q *Queries) ReviewByID(ctx context.Context, db DBTX, id string) (ReviewByI
 		&i.Decision.PolicyVersion,
 		&i.Decision.OrderID,
 		&i.Decision.At,
+		&i.Decision.SuccessorID,
 		&i.Decision.ProposalID,
 		&i.Decision.ApproverIssuer,
 		&i.Decision.ApproverSubject,
@@ -621,6 +756,17 @@ func (q *Queries) SettledByPolicy(ctx context.Context, db DBTX, arg SettledByPol
 		return nil, err
 	}
 	return items, nil
+}
+
+const successorOf = `-- name: SuccessorOf :one
+select id from effects where supersedes = $1::uuid
+`
+
+func (q *Queries) SuccessorOf(ctx context.Context, db DBTX, effectID string) (string, error) {
+	row := db.QueryRow(ctx, successorOf, effectID)
+	var id string
+	err := row.Scan(&id)
+	return id, err
 }
 
 const twinCandidates = `-- name: TwinCandidates :many

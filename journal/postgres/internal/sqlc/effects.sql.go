@@ -584,7 +584,7 @@ func (q *Queries) CommitEffects(ctx context.Context, db DBTX, arg CommitEffectsP
 }
 
 const effectByID = `-- name: EffectByID :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where id = $1
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where id = $1
 `
 
 type EffectByIDRow struct {
@@ -654,6 +654,7 @@ func (q *Queries) EffectByID(ctx context.Context, db DBTX, id string) (EffectByI
 		&i.Effect.FencedAt,
 		&i.Effect.AttentionAt,
 		&i.Effect.SearchText,
+		&i.Effect.Corrected,
 		&i.Effect.PolicyOff,
 		&i.DbNow,
 	)
@@ -661,7 +662,7 @@ func (q *Queries) EffectByID(ctx context.Context, db DBTX, id string) (EffectByI
 }
 
 const effectByKey = `-- name: EffectByKey :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
 `
 
 type EffectByKeyParams struct {
@@ -736,6 +737,7 @@ func (q *Queries) EffectByKey(ctx context.Context, db DBTX, arg EffectByKeyParam
 		&i.Effect.FencedAt,
 		&i.Effect.AttentionAt,
 		&i.Effect.SearchText,
+		&i.Effect.Corrected,
 		&i.Effect.PolicyOff,
 		&i.DbNow,
 	)

@@ -100,6 +100,7 @@ type Decision struct {
 	PolicyVersion   string
 	OrderID         *string
 	At              time.Time
+	SuccessorID     *string
 	ProposalID      *string
 	ApproverIssuer  string
 	ApproverSubject string
@@ -124,6 +125,8 @@ type Delivery struct {
 	At             time.Time
 	AckedAt        *time.Time
 	AckedBy        string
+	SuccessorID    *string
+	SuccessorKey   string
 }
 
 type Draft struct {
@@ -193,6 +196,7 @@ type Effect struct {
 	FencedAt         *time.Time
 	AttentionAt      *time.Time
 	SearchText       *string
+	Corrected        bool
 	PolicyOff        bool
 }
 
@@ -280,6 +284,10 @@ type Proposal struct {
 	EffectVersion  int64
 	Verb           string
 	Mode           string
+	Args           []byte
+	Subject        string
+	Amount         string
+	Currency       string
 	Actor          []byte
 	Source         string
 	ReasonCode     string

@@ -1,4 +1,7 @@
-package worker
+// Package argschema checks a tool's arguments against the JSON Schema that the
+// tool registered: for a worker before it begins, and for a person who corrects
+// them. It loads nothing from disk or network.
+package argschema
 
 import (
 	"bytes"
@@ -13,9 +16,9 @@ import (
 // maxProblems bounds what a model is told about one bad call.
 const maxProblems = 20
 
-// compileSchema reads a tool's schema. References to other documents are
+// Compile reads a tool's schema. References to other documents are
 // refused: nothing is loaded from disk or network.
-func compileSchema(raw []byte) (*jsonschema.Schema, error) {
+func Compile(raw []byte) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("args_schema is not JSON: %w", err)
@@ -38,9 +41,9 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is another document: put its definitions into the schema itself", url)
 }
 
-// problems lists why args don't fit, in sentences for the model that made
+// Problems lists why args don't fit, in sentences for the model that made
 // them; empty means they fit.
-func problems(s *jsonschema.Schema, args []byte) []string {
+func Problems(s *jsonschema.Schema, args []byte) []string {
 	if err := journal.CheckArgs(args); err != nil {
 		return []string{err.Error()}
 	}
