@@ -7,18 +7,20 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/web"
 )
 
 // draft is what a person typed and could not have recorded yet, because a fresh
 // login was asked for. It is kept for them until they decide, or a day.
 type draft struct {
-	Choice     string   `json:"choice,omitempty"`
-	Code       string   `json:"code,omitempty"`
-	Reason     string   `json:"reason,omitempty"`
-	ProviderID string   `json:"provider_id,omitempty"`
-	Overrides  []string `json:"overrides,omitempty"`
-	BreakGlass bool     `json:"break_glass,omitempty"`
-	Word       string   `json:"word,omitempty"` // the second person's
+	Choice     string                `json:"choice,omitempty"`
+	Code       string                `json:"code,omitempty"`
+	Reason     string                `json:"reason,omitempty"`
+	ProviderID string                `json:"provider_id,omitempty"`
+	Overrides  []string              `json:"overrides,omitempty"`
+	BreakGlass bool                  `json:"break_glass,omitempty"`
+	Correction *web.CorrectionFields `json:"correction,omitempty"`
+	Word       string                `json:"word,omitempty"` // the second person's
 }
 
 func (s *server) keep(c echo.Context, who journal.Actor, k *journal.Case, d draft) error {
@@ -47,6 +49,6 @@ func (s *server) kept(c echo.Context, who journal.Actor, k *journal.Case, v *eff
 		v.Word.reason = d.Word
 		return nil
 	}
-	v.Form = &formState{choice: d.Choice, code: d.Code, reason: d.Reason, providerID: d.ProviderID, overrides: d.Overrides, breakGlass: d.BreakGlass}
+	v.Form = &formState{choice: d.Choice, code: d.Code, reason: d.Reason, providerID: d.ProviderID, overrides: d.Overrides, breakGlass: d.BreakGlass, correction: d.Correction}
 	return nil
 }

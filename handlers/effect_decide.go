@@ -24,7 +24,7 @@ func (s *server) confirm(c echo.Context) error {
 	if c.FormValue(web.FieldEdit) != "" {
 		return s.renderEffect(c, http.StatusOK, k, v, nil)
 	}
-	d := f.decision(k.Effect.ID, who)
+	d := f.decision(k, who)
 	if f.errors = formErrors(d, f); f.errors.Any() {
 		return s.renderEffect(c, http.StatusUnprocessableEntity, k, v, errorSummary(f.errors))
 	}
@@ -47,7 +47,7 @@ func (s *server) decide(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	d := f.decision(k.Effect.ID, who)
+	d := f.decision(k, who)
 	res, err := s.cfg.Decider.Decide(c.Request().Context(), d)
 	if err != nil {
 		return s.refused(c, who, f, err)
@@ -96,6 +96,9 @@ func (s *server) refused(c echo.Context, who journal.Actor, f formState, err err
 	}
 	s.log.InfoContext(c.Request().Context(), "decision refused", "request", c.Response().Header().Get(headerRequestID), "effect", k.Effect.ID, "err", err)
 	v := effectView{Who: who, Hosts: s.cfg.EvidenceHosts, Form: &f}
+	if f.correction != nil {
+		return s.correctRefused(c, k, f, who, err)
+	}
 	if isInvalid {
 		f.errors = fieldErrors(ie)
 		return s.renderEffect(c, http.StatusUnprocessableEntity, k, v, errorSummary(f.errors))
@@ -117,11 +120,12 @@ type formState struct {
 	choice, code, reason, providerID, version, digest string
 	overrides                                         []string
 	breakGlass                                        bool
+	correction                                        *web.CorrectionFields
 	errors                                            web.FieldErrors
 }
 
 func (f formState) draft() draft {
-	return draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Overrides: f.overrides, BreakGlass: f.breakGlass}
+	return draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Overrides: f.overrides, BreakGlass: f.breakGlass, Correction: f.correction}
 }
 
 // dropChoice: what was chosen before something changed has to be chosen anew.
@@ -129,22 +133,29 @@ func (f *formState) dropChoice() { f.choice = "" }
 
 func parseForm(c echo.Context) formState {
 	get := func(name string) string { return c.Request().PostForm.Get(name) }
+	var x *web.CorrectionFields
+	if get(web.FieldChoice) == string(journal.VerbCorrect) {
+		x = &web.CorrectionFields{Args: strings.ReplaceAll(get(web.FieldArgs), "\r\n", "\n"), Subject: get(web.FieldSubject), Amount: get(web.FieldAmount), Currency: get(web.FieldCurrency)}
+	}
 	return formState{
-		choice: get(web.FieldChoice), code: get(web.FieldCode), reason: strings.ReplaceAll(get(web.FieldReason), "\r\n", "\n"),
+		correction: x, choice: get(web.FieldChoice), code: get(web.FieldCode), reason: strings.ReplaceAll(get(web.FieldReason), "\r\n", "\n"),
 		providerID: strings.TrimSpace(get(web.FieldProviderID)), version: get(web.FieldVersion), digest: get(web.FieldDigest),
 		overrides: c.Request().PostForm[web.FieldOverride], breakGlass: get(web.FieldBreakGlass) != "",
 	}
 }
 
 // decision is what the form says. A provider's id belongs to a landing only.
-func (f formState) decision(id string, who journal.Actor) journal.Decision {
+func (f formState) decision(k *journal.Case, who journal.Actor) journal.Decision {
 	verb, mode, _ := strings.Cut(f.choice, "/")
 	version, err := strconv.ParseInt(f.version, 10, 64)
 	if err != nil {
 		version = 0
 	}
-	d := journal.Decision{EffectID: id, Verb: journal.Verb(verb), Mode: journal.ReissueMode(mode), Expected: version, Digest: f.digest,
+	d := journal.Decision{EffectID: k.Effect.ID, Verb: journal.Verb(verb), Mode: journal.ReissueMode(mode), Expected: version, Digest: f.digest,
 		Actor: who, Source: "page", ReasonCode: journal.ReasonCode(f.code), Reason: f.reason, Overrides: f.overrides, BreakGlass: f.breakGlass}
+	if d.Verb == journal.VerbCorrect && f.correction != nil {
+		d.Correction = corrected(k, f.correction)
+	}
 	if d.Verb == journal.VerbCloseLanded {
 		d.ProviderID = f.providerID
 	}
@@ -170,7 +181,7 @@ func formErrors(d journal.Decision, f formState) web.FieldErrors {
 			*field = sentence(ie)
 		}
 	}
-	check(func(p *journal.Decision) { p.Verb, p.Mode = d.Verb, d.Mode }, &out.Choice)
+	check(func(p *journal.Decision) { p.Verb, p.Mode, p.Correction = d.Verb, d.Mode, d.Correction }, &out.Choice)
 	check(func(p *journal.Decision) { p.ReasonCode = d.ReasonCode }, &out.Code)
 	check(func(p *journal.Decision) { p.Reason = d.Reason }, &out.Reason)
 	check(func(p *journal.Decision) { p.ProviderID = d.ProviderID }, &out.ProviderID)
@@ -199,6 +210,8 @@ func sentence(ie *journal.InvalidError) string {
 		what = "Your text "
 	case "reason_code":
 		what = "The reason "
+	case "args":
+		what = "The arguments "
 	case "provider_id":
 		what = "The provider’s id "
 	case "effect":

@@ -42,6 +42,9 @@ func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) 
 		b.Errors = f.errors
 	}
 	b.Choices, b.Codes = choices(c, k, a, v, b.Draft.Choice), reasonCodes(b.Draft.Code)
+	if a.BlockFor(journal.VerbCorrect, "") == nil && k.Decidable() && k.Effect.Args != nil {
+		b.CorrectURL = web.CorrectURL(k.Effect.ID)
+	}
 	b.Overrides = overrides(k, a, b.Draft.Overrides)
 	alone := slices.ContainsFunc(b.Choices, func(ch web.Choice) bool { return len(ch.Asks) > 0 }) || len(b.Overrides) > 0
 	if alone && v.Who.InGroup(k.Policy.BreakGlass) {
@@ -129,6 +132,8 @@ func verbTitle(v journal.Verb, m journal.ReissueMode) string {
 		return "It landed: close it"
 	case journal.VerbCloseNotLanded:
 		return "It did not land: close it"
+	case journal.VerbCorrect:
+		return "Do it anew with other arguments"
 	case journal.VerbReopen:
 		return "Take the settlement by policy back"
 	}
@@ -144,6 +149,8 @@ func verbMeans(v journal.Verb, m journal.ReissueMode) string {
 		return "The workflow goes on as if the worker had reported success."
 	case journal.VerbCloseNotLanded:
 		return "The workflow is told that it did not happen and will not. It is never repeated under this key."
+	case journal.VerbCorrect:
+		return "This effect is closed as not landed. Another takes its place, with the corrected arguments, and the worker may try it once. If an earlier request landed, this one is a second."
 	case journal.VerbReopen:
 		return "The effect waits for a person again, and the workflow is told so. What the workflow did meanwhile stays done."
 	}
@@ -177,7 +184,8 @@ func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formS
 		Answer: answer.Text + " " + answer.Detail, Code: web.ReasonCodeText(d.ReasonCode),
 		Reason: web.Visible(d.Reason, web.NoLimit), ProviderID: line(d.ProviderID),
 		Draft: web.Draft{Choice: f.choice, Code: f.code, Reason: f.reason, ProviderID: f.providerID, Version: f.version, Digest: f.digest,
-			Overrides: d.Overrides, BreakGlass: d.BreakGlass},
+			Overrides: d.Overrides, BreakGlass: d.BreakGlass, Correction: f.correction},
+		Diff: correctionDiff(k, d.Correction),
 		Asks: asksText(ask, d, &k.Policy), Overrides: passedOver(d.Overrides), Button: "Record the decision",
 		PostURL: web.DecideURL(k.Effect.ID), EditURL: web.ConfirmURL(k.Effect.ID),
 	}
@@ -186,6 +194,9 @@ func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formS
 	}
 	if l, ok := k.LastLook(); ok {
 		p.Looked = c.maybe(l.StartedAt)
+	}
+	if d.Verb == journal.VerbCorrect {
+		p.EditURL = web.CorrectURL(k.Effect.ID)
 	}
 	p.Against = against(&k.Snapshot, a, d)
 	if d.Verb == journal.VerbReissue {

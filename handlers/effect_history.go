@@ -125,6 +125,8 @@ func moreEventWords(e journal.Event, d eventDetail) (string, web.Tone, web.Text)
 	switch e.Kind {
 	case journal.EventDecided:
 		return "Decided: " + strings.ToLower(verbTitle(journal.Verb(d.Verb), journal.ReissueMode(d.Mode))), web.ToneInfo, web.Text{}
+	case journal.EventCorrected:
+		return "Born in the place of an effect that a person corrected", web.ToneInfo, web.Text{}
 	case journal.EventProposed:
 		return "Proposed: " + strings.ToLower(verbTitle(journal.Verb(d.Verb), journal.ReissueMode(d.Mode))), web.ToneWait, web.Text{}
 	case journal.EventProposalOver:

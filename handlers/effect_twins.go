@@ -16,11 +16,7 @@ func twinCards(c clock, k *journal.Case) []web.TwinCard {
 		card := web.TwinCard{URL: web.EffectURL(t.ID), Subject: line(firstOf(strings.TrimSpace(t.Subject), t.Operation, "the other effect")),
 			Operation: line(t.Operation), Money: money(t.Amount, t.Currency), State: siblingState(t.State), Began: c.ago(t.CreatedAt), Why: twinWhy(t)}
 		for _, d := range t.Diff {
-			row := web.DiffRow{Name: line(d.Field), Here: web.PrettyJSON([]byte(d.Was), web.ValueLimit), There: web.PrettyJSON([]byte(d.Now), web.ValueLimit)}
-			if hiddenField(k.Tool, d.Field) {
-				row.Here, row.There, row.Hidden = web.Text{}, web.Text{}, true
-			}
-			card.Diff = append(card.Diff, row)
+			card.Diff = append(card.Diff, diffRow(k.Tool, d))
 		}
 		out = append(out, card)
 	}

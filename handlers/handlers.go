@@ -183,6 +183,8 @@ func (s *server) routes(e *echo.Echo) {
 	post(web.RouteConfirm, s.confirm)
 	post(web.RouteDecide, s.decide)
 	post(web.RouteProposal, s.proposalWord)
+	get(web.RouteCorrect, s.correctForm)
+	post(web.RouteCorrect, s.correct)
 	get(web.RouteReviews, s.reviews)
 	post(web.RouteReviews, s.reviewWord)
 	get(web.RouteOutcomes, s.outcomes)

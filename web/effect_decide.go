@@ -14,6 +14,10 @@ const (
 	FieldBreakGlass = "break_glass"
 	FieldProposal   = "proposal"
 	FieldWord       = "word" // WordApprove or WordReject
+	FieldArgs       = "args"
+	FieldSubject    = "subject"
+	FieldAmount     = "amount"
+	FieldCurrency   = "currency"
 	FieldReview     = "review"
 	WordApprove     = "approve"
 	WordReject      = "reject"
@@ -30,6 +34,8 @@ type DecideBox struct {
 	Codes   []Option
 	Matches []string // provider ids that the evidence shows
 	Errors  FieldErrors
+	// CorrectURL leads to the form for other arguments; empty = it is not open.
+	CorrectURL string
 	// Overrides are the blocks that the policy lets a second person pass over.
 	Overrides []Option
 	// BreakGlass offers to act alone; empty = it is not offered.
@@ -44,6 +50,26 @@ type Draft struct {
 	Version, Digest                  string
 	Overrides                        []string
 	BreakGlass                       bool
+	// Correction holds the fields of a correction; nil for every other choice.
+	Correction *CorrectionFields
+}
+
+// CorrectionFields is what a person may change of an effect.
+type CorrectionFields struct {
+	Args, Subject, Amount, Currency string
+}
+
+// CorrectPage is the form for doing an effect anew with other arguments.
+type CorrectPage struct {
+	Shell
+	Head    EffectHead
+	PostURL string
+	Draft   Draft
+	Codes   []Option
+	Errors  FieldErrors
+	ArgsErr string
+	Hidden  string // says which members are kept as they are
+	Closed  string // why it is not open
 }
 
 // ProposalBox is a decision that waits for its second person.
@@ -56,7 +82,8 @@ type ProposalBox struct {
 	Reason          Text
 	Rules           string // which ask for the second person
 	Overrides       []string
-	Changed         []string // since it was proposed
+	Diff            []DiffRow // what a correction changes
+	Changed         []string  // since it was proposed
 	Version, Digest string
 	// Approve, Reject say what the viewer may do; Why says why neither.
 	Approve, Reject bool
@@ -110,7 +137,8 @@ type ConfirmPage struct {
 	Draft      Draft
 	PostURL    string
 	EditURL    string
-	Asks       []string // what the policy asks
-	Button     string   // "Record the decision" or "Propose it"
-	Overrides  []string // sentences of what is passed over
+	Asks       []string  // what the policy asks
+	Button     string    // "Record the decision" or "Propose it"
+	Overrides  []string  // sentences of what is passed over
+	Diff       []DiffRow // what a correction changes
 }

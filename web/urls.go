@@ -15,6 +15,7 @@ const (
 	RouteAcknowledge = "/e/:id/acknowledge"
 	RouteConfirm     = "/e/:id/decide/confirm"
 	RouteDecide      = "/e/:id/decide"
+	RouteCorrect     = "/e/:id/correct"
 	RouteProposal    = "/e/:id/proposal"
 	RouteReviews     = "/reviews"
 	RouteOutcomes    = "/outcomes"
@@ -100,6 +101,9 @@ func ConfirmURL(id string) string { return EffectURL(id) + "/decide/confirm" }
 
 // DecideURL takes the confirmed decision.
 func DecideURL(id string) string { return EffectURL(id) + "/decide" }
+
+// CorrectURL is the form for other arguments, and takes it.
+func CorrectURL(id string) string { return EffectURL(id) + "/correct" }
 
 // ProposalURL takes the second person's word.
 func ProposalURL(id string) string { return EffectURL(id) + "/proposal" }

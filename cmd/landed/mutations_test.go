@@ -179,6 +179,11 @@ func closing(d *door) (string, url.Values) {
 	return id, with(g, web.FieldChoice, "close_not_landed")
 }
 
+func correcting(d *door) (string, url.Values) {
+	id, g := d.parked()
+	return id, with(g, web.FieldChoice, "correct", web.FieldArgs, `{"to":"ann@example.com"}`)
+}
+
 // proposed has olga propose a re-issue.
 func proposed(word string) func(d *door) (string, url.Values) {
 	return func(d *door) (string, url.Values) {
@@ -205,12 +210,14 @@ func mutations() map[string][]mutation {
 				id, g := d.parked()
 				return id, with(g, web.FieldChoice, "reissue/new_key")
 			}, path: web.DecideURL, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}, // a proposal
+			{do: correcting, path: web.DecideURL, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}, // a proposal, always
 		},
 		web.RouteProposal: {
 			{do: proposed(web.WordApprove), path: web.ProposalURL, who: "anna", want: counted{1, 1, 1, 1}, others: notOperators},
 			{do: proposed(web.WordReject), path: web.ProposalURL, who: "anna", want: counted{0, 0, 1, 0}, others: notOperators},
 			{do: proposed(web.WordReject), path: web.ProposalURL, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators},
 		},
+		web.RouteCorrect: {{do: correcting, path: web.CorrectURL, who: "olga", others: notOperators}},
 		web.RouteConfirm: {{do: closing, path: web.ConfirmURL, who: "olga", others: notOperators}},
 		web.RouteLook:    {{do: closing, path: web.LookURL, who: "olga", others: notOperators}},
 		web.RouteAcknowledge: {{do: func(d *door) (string, url.Values) {
