@@ -209,7 +209,8 @@ func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formS
 // against says that a decision departs from the recommendation.
 func against(s *journal.Snapshot, a journal.Assessment, d journal.Decision) string {
 	same := string(a.Recommend) == string(d.Verb) && (d.Verb != journal.VerbReissue || a.Mode == d.Mode)
-	if same || a.Recommend == journal.RecommendNothing {
+	corrects := d.Verb == journal.VerbCorrect && a.Recommend == journal.RecommendReissue // the same, with better arguments
+	if same || corrects || a.Recommend == journal.RecommendNothing {
 		return ""
 	}
 	text := "The assessment says: " + recommendSentence(s, a)

@@ -26,7 +26,7 @@ func (e *PanicError) Error() string { return fmt.Sprintf("the tool panicked: %v"
 // execute runs one granted attempt and reports how it ended. The lease is kept
 // until the report is through.
 func (w *Worker) execute(ctx context.Context, t *tool, call Call, key string, start mark, b journal.BeginAnswer) (step, error) {
-	if b.Attempt > 1 && b.Args != nil {
+	if b.Args != nil { // of an earlier attempt, or corrected by a person
 		call.Args = b.Args
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)

@@ -316,6 +316,39 @@ func TestAbandonedAndHandles(t *testing.T) {
 	}
 }
 
+// TestCorrected: a person did it anew with other arguments; the call that comes
+// back follows to the effect in its place and runs those.
+func TestCorrected(t *testing.T) {
+	t.Parallel()
+	j := workertest.NewMemory()
+	var ran []string
+	w := newFixture(t, j, spec("mail", journal.ClassAtMostOnce, func(ctx context.Context, c worker.Call) (worker.Outcome, error) {
+		ran = append(ran, string(c.Args))
+		_ = worker.Sending(ctx)
+		if len(ran) == 1 {
+			return worker.Outcome{}, errors.New("cut off")
+		}
+		return worker.Outcome{ProviderID: "m-1"}, nil
+	}))
+	call := on("mail", "k")
+	call.Args = []byte(`{"to":"ben"}`)
+	if a, err := w.Do(t.Context(), call); err != nil || !a.Parked() {
+		t.Fatalf("Do = %+v, %v", a, err)
+	}
+	if err := j.Correct("k", []byte(`{"to":"benjamin"}`)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is a repeat
+		a, err := w.Do(t.Context(), call)
+		if err != nil || a.Status != worker.StatusDone || a.ProviderID != "m-1" {
+			t.Fatalf("after the correction: %+v, %v", a, err)
+		}
+	}
+	if diff := cmp.Diff([]string{`{"to":"ben"}`, `{"to":"benjamin"}`}, ran); diff != "" {
+		t.Errorf("ran (-want +got):\n%s", diff)
+	}
+}
+
 func TestReadOnlyTool_RunsWithoutTheJournal(t *testing.T) {
 	t.Parallel()
 	j, p := workertest.NewMemory(), workertest.NewProvider(t, nil)

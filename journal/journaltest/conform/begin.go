@@ -21,6 +21,7 @@ func beginCases() []testCase {
 		{"begin/verifying", beginVerifying},
 		{"begin/parked", beginParked},
 		{"begin/abandoned, then a successor", beginAbandoned},
+		{"begin/corrected: another in its place", beginCorrected},
 		{"begin/hard_stop", beginHardStop},
 		{"begin/an order is consumed", beginOrder},
 	}
@@ -292,4 +293,39 @@ func refusedRestored(d *desk) {
 func refusedTool(d *desk) {
 	d.invalid(d.RegisterTool(d.Context(), journal.Tool{Name: "x", ClientTimeout: time.Second}), "class", "is missing")
 	d.invalid(d.RegisterTool(d.Context(), journal.Tool{Name: "x", Class: journal.ClassProviderIdempotent, ClientTimeout: time.Second}), "key_window", "is missing")
+}
+
+// beginCorrected: a person did it anew with other arguments. Whoever begins the old
+// key learns the successor's, and whoever begins that runs the corrected ones.
+func beginCorrected(d *desk) {
+	r, a, _ := d.park("run-1/corrected")
+	snapshot := func() journal.Snapshot {
+		s, err := d.store.Snapshot(d.Context(), a.EffectID)
+		if err != nil {
+			d.Fatal(err)
+		}
+		return s
+	}
+	s := snapshot()
+	second := journal.Actor{Issuer: "https://idp.test", Subject: "anna", Name: "Anna", Roles: []journal.Role{journal.RoleApprover}}
+	p, err := d.store.Propose(d.Context(), journal.Decision{EffectID: a.EffectID, Verb: journal.VerbCorrect, Expected: s.Effect.Version, Digest: s.EvidenceDigest(),
+		Actor: journal.Actor{Issuer: "https://idp.test", Subject: "olga", Name: "Olga", Roles: []journal.Role{journal.RoleOperator}}, Source: "page",
+		ReasonCode: "other", Reason: "the address was wrong", Correction: &journal.Correction{Args: []byte(`{"corrected":true}`), Subject: r.Subject, Amount: r.Amount, Currency: r.Currency}})
+	if err != nil {
+		d.Fatal(err)
+	}
+	s = snapshot()
+	if _, err := d.store.Approve(d.Context(), journal.Approval{ProposalID: p.ID, EffectID: a.EffectID, Actor: second, Reason: "yes, it was wrong", Expected: s.Effect.Version, Digest: s.EvidenceDigest()}); err != nil {
+		d.Fatal(err)
+	}
+	old := d.begin(again(r), journal.DirectiveAbandoned)
+	if old.Decision == nil || old.Decision.Kind != journal.ResolvedCorrected || old.Decision.SuccessorKey == "" {
+		d.Fatalf("told %+v", old.Decision)
+	}
+	next := again(r)
+	next.Key = old.Decision.SuccessorKey
+	got := d.begin(next, journal.DirectiveExecute)
+	if got.Attempt != 1 || string(got.Args) != `{"corrected":true}` || got.OrderID == "" {
+		d.Errorf("attempt %d under order %q with %s", got.Attempt, got.OrderID, got.Args)
+	}
 }

@@ -106,7 +106,7 @@ func (m *Memory) begin(r journal.BeginRequest) (journal.BeginAnswer, error) {
 		return m.create(t, r, print)
 	}
 	s := m.read(id)
-	if s.Effect.Tool != r.Tool || s.Effect.Fingerprint != print {
+	if s.Effect.Tool != r.Tool || s.Effect.Fingerprint != print && !s.Effect.Corrected {
 		fields, _ := journal.DiffArgs(t.IdentityFields, s.Effect.Args, r.Args)
 		return journal.BeginAnswer{}, &journal.KeyReusedError{EffectID: id, Tool: s.Effect.Tool, Fields: fields}
 	}
@@ -316,8 +316,18 @@ func (m *Memory) Ack(_ context.Context, resolutionID string) error {
 	return journal.ErrNotFound
 }
 
+// Correct closes the effect with a key as not landed and orders another with args
+// in its place, as two people would.
+func (m *Memory) Correct(key string, args []byte) error {
+	return m.decide(key, journal.VerbCorrect, "", &journal.Correction{Args: args})
+}
+
 // Decide carries out an operator's decision on the effect with a key.
 func (m *Memory) Decide(key string, verb journal.Verb, mode journal.ReissueMode) error {
+	return m.decide(key, verb, mode, nil)
+}
+
+func (m *Memory) decide(key string, verb journal.Verb, mode journal.ReissueMode, x *journal.Correction) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id, ok := m.keys["\x00"+key]
@@ -327,13 +337,22 @@ func (m *Memory) Decide(key string, verb journal.Verb, mode journal.ReissueMode)
 	s := m.read(id)
 	d := journal.Decision{
 		ID: journal.NewID(s.Now), EffectID: id, Verb: verb, Mode: mode, Expected: s.Effect.Version, Digest: s.EvidenceDigest(),
-		Actor: journal.Actor{Subject: "op"}, ReasonCode: "test", Reason: "decided by a test", At: s.Now,
+		Actor: journal.Actor{Subject: "op"}, ReasonCode: "test", Reason: "decided by a test", At: s.Now, Correction: x,
+		Approval: &journal.Approval{Actor: journal.Actor{Subject: "second"}},
+	}
+	if x != nil {
+		x.Subject, x.Amount, x.Currency = s.Effect.Subject, s.Effect.Amount, s.Effect.Currency
 	}
 	c, err := s.Decide(d)
 	if err != nil {
 		return fmt.Errorf("deciding: %w", err)
 	}
 	m.apply(id, c)
+	if n := c.Successor; n != nil {
+		o := n.Order
+		m.effects[n.Effect.ID] = &journal.Snapshot{Effect: n.Effect, Order: &o}
+		m.keys[n.Effect.Namespace+"\x00"+n.Effect.Key] = n.Effect.ID
+	}
 	return nil
 }
 

@@ -274,6 +274,10 @@ class Journal:
         end = time.monotonic() + patience
         while True:
             begun, found, raw = self._begin(request, args)
+            successor = (found.get("decision") or {}).get("successor_key")
+            if found["directive"] == "abandoned" and successor:
+                request = {**request, "key": successor}  # a person corrected it: that key hands out the corrected args
+                continue
             if found["directive"] == "execute":
                 answer = self._execute(request, args, function, begun, found, raw)
             else:
@@ -311,8 +315,8 @@ class Journal:
         attempt = Attempt(found, begun)
         report = {"attempt": found["attempt"], "lease_token": found["lease_token"], "key": request["key"], "tool": request["tool"], **self._where()}
         stored = content(raw, "args")
-        if attempt.number > 1 and stored is not None:
-            args = stored  # what attempt 1 was told, not what a model says now
+        if stored is not None:
+            args = stored  # what attempt 1 was told, or a person corrected: not what a model says now
         stop = threading.Event()
         beat = threading.Thread(target=self._keep_alive, args=(attempt, report, found, stop), daemon=True)
         beat.start()
