@@ -109,6 +109,7 @@ func Assess(s *Snapshot) Assessment {
 	s.assessBlocks(&a)
 	s.assessOpen(&a)
 	s.assessTwins(&a)
+	a.dropBlocked()
 	return a
 }
 
@@ -178,6 +179,23 @@ func (s *Snapshot) assessBlocks(a *Assessment) {
 	if s.ClockSuspect {
 		a.block(Block{Code: WhyClock}, same, fresh, correct)
 	}
+}
+
+// dropBlocked advises nothing that is forbidden at the moment: a step of the clock,
+// or a look that came too early, stands in the way of what would be right.
+func (a *Assessment) dropBlocked() {
+	if a.Recommend != RecommendReissue {
+		return
+	}
+	b := a.BlockFor(VerbReissue, a.Mode)
+	if b == nil {
+		return
+	}
+	a.Recommend, a.Mode = RecommendInvestigate, ""
+	if !b.Until.IsZero() {
+		a.Recommend, a.Until = RecommendWait, b.Until
+	}
+	a.Reasons = append(a.Reasons, ReasonLine{Code: b.Code, Until: b.Until})
 }
 
 // assessTwins: whoever repeats this effect may double another that looks like it.
@@ -275,6 +293,13 @@ func (s *Snapshot) assessUnexposed(a *Assessment) {
 	}
 	if s.allNotSent() {
 		a.why(WhyNotSent)
+		return
+	}
+	if l, ok := s.LastLook(); ok && l.Verdict == FoundNotEffective { // seen after it was missed: somebody has to look
+		a.Recommend, a.Mode = RecommendInvestigate, ""
+		a.why(WhyNotEffective)
+	} else if ok && l.Verdict != NotFound { // an earlier look missed it, and nothing that came later outweighs that
+		a.why(WhyNotFound)
 	}
 }
 
