@@ -66,7 +66,7 @@ func contracts() map[string]contract {
 		"twilio.message": {packstest.Twilio(), evidence.L5, []string{twilio + "DateSent%3E=DAY&PageSize=200", twilio + "PageSize=200"},
 			map[string]journal.MatchState{"delivered": eff, "sent": eff, "queued": eff, "undelivered": not, "failed": not, "canceled": not, "scheduled": pend}, 500, map[string]string{"Body, at the end after a space": "ref:REF"}, ""},
 		"github.comment": {packstest.GitHubComment(), evidence.L5, []string{"GET /repos/acme/desk/issues/comments?direction=asc&per_page=100&since=TIME&sort=created"},
-			map[string]journal.MatchState{"": eff}, 250, map[string]string{"body, on a line of its own at the end": "<!-- landed:REF -->"}, "author"},
+			map[string]journal.MatchState{"": eff, "ghost": eff}, 250, map[string]string{"body, on a line of its own at the end": "<!-- landed:REF -->"}, "author"},
 		"google.calendar_event": {packstest.GoogleCalendar(), evidence.L2, []string{
 			"GET /calendar/v3/calendars/desk@example.com/events?maxResults=250&privateExtendedProperty=landed_ref%3DREF&showDeleted=true",
 			"GET /calendar/v3/calendars/desk@example.com/events/REF"},

@@ -80,8 +80,9 @@ func Salesforce() Dialect {
 	}
 }
 
-// HubSpot follows the specification of CRM tickets: a search without archived
-// ones, which can be read in a batch by a unique property.
+// HubSpot follows the specification of CRM tickets and the types of
+// @hubspot/api-client: a search without archived ones, which can be read in a
+// batch by a unique property.
 func HubSpot() Dialect {
 	const search, batch = "/crm/v3/objects/tickets/search", "/crm/v3/objects/tickets/batch/read"
 	ticket := func(o Object) M {
@@ -101,15 +102,19 @@ func HubSpot() Dialect {
 					f.Wrong(w, "%s %+v", r.URL.RequestURI(), in)
 					return
 				}
-				status, body := http.StatusMultiStatus, M{"status": "COMPLETE", "startedAt": "2026-11-30T08:00:00.000Z", "completedAt": "2026-11-30T08:00:00.100Z", "results": []M{},
-					"numErrors": 1, "errors": []M{{"status": "error", "category": "OBJECT_NOT_FOUND", "message": "not there", "context": M{"ids": []string{in.Inputs[0].ID}}}}}
+				batch := func(results []M) M {
+					return M{"status": "COMPLETE", "startedAt": "2026-11-30T08:00:00.000Z", "completedAt": "2026-11-30T08:00:00.100Z", "results": results}
+				}
+				status, body := http.StatusMultiStatus, batch([]M{})
+				failed := M{"status": "error", "category": "OBJECT_NOT_FOUND", "message": "not there", "context": M{"ids": []string{in.Inputs[0].ID}}, "links": M{}, "errors": []M{}}
+				body["numErrors"], body["errors"] = 1, []M{failed}
 				for _, o := range f.Rows(func(o Object) bool {
 					return o.State == "odd error" || o.State == "archived" && o.Carrier == in.Inputs[0].ID
 				}) {
 					if o.State == "archived" && o.Carrier == in.Inputs[0].ID {
-						status, body["results"] = http.StatusOK, []M{ticket(o)}
+						status, body = http.StatusOK, batch([]M{ticket(o)})
 					} else if o.State == "odd error" {
-						body["errors"] = []M{{"status": "error", "category": "SOMETHING_ELSE"}}
+						failed["category"] = "SOMETHING_ELSE"
 					}
 				}
 				JSON(w, status, body)

@@ -1,6 +1,7 @@
 package packstest
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -120,7 +121,7 @@ func Twilio() Dialect {
 				if o.State == "redacted" {
 					body = ""
 				}
-				return M{"date_sent": sent, "sid": "SM" + strconv.Itoa(o.N), "body": body, "status": o.state("delivered"), "direction": "outbound-api", "num_media": "0",
+				return M{"date_sent": sent, "sid": fmt.Sprintf("SM%032x", o.N), "body": body, "status": o.state("delivered"), "direction": "outbound-api", "num_media": "0",
 					"date_created": o.time(time.RFC1123Z), "error_code": nil}
 			})}
 			if more {

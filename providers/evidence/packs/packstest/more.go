@@ -27,10 +27,7 @@ func GitHubComment() Dialect {
 				q.Set("page", strconv.Itoa(page+1))
 				w.Header().Set("Link", `<`+f.URL(r.URL.Path+"?"+q.Encode())+`>; rel="next"`)
 			}
-			JSON(w, http.StatusOK, List(out, func(o Object) M {
-				return M{"id": o.N, "html_url": "https://github.com/acme/desk/issues/1#issuecomment-" + strconv.Itoa(o.N), "issue_url": f.URL("/repos/acme/desk/issues/1"),
-					"created_at": o.time(time.RFC3339), "updated_at": o.time(time.RFC3339), "user": M{"login": "desk-bot"}, "body": "Done.\n<!-- landed:" + o.Carrier + " -->"}
-			}))
+			JSON(w, http.StatusOK, List(out, githubComment))
 		},
 	}
 }
@@ -77,7 +74,7 @@ func GoogleCalendar() Dialect {
 	}
 }
 
-// AdyenTransfer follows TransferService-v4.json.
+// AdyenTransfer follows TransferService-v4.json and the types of @adyen/api-library.
 func AdyenTransfer() Dialect {
 	return Dialect{
 		Pack: "adyen.transfer", Params: map[string]string{"environment": "test", "balance_platform": "Acme"}, Secrets: map[string]string{"api_key": token},
@@ -95,7 +92,7 @@ func AdyenTransfer() Dialect {
 			offset, size := Int(q, "cursor", 0), min(Int(q, "limit", 10), 100)
 			out, more := f.Slice(rows, offset, size)
 			body := M{"data": List(out, func(o Object) M {
-				return M{"id": "TR" + strconv.Itoa(o.N), "reference": o.Carrier, "status": o.state("booked"), "createdAt": o.time(time.RFC3339), "amount": M{"value": 1250, "currency": "EUR"}}
+				return M{"id": "TR" + strconv.Itoa(o.N), "reference": o.Carrier, "category": "bank", "status": o.state("booked"), "createdAt": o.time(time.RFC3339), "amount": M{"value": 1250, "currency": "EUR"}}
 			})}
 			if more {
 				next := url.Values{}

@@ -79,7 +79,7 @@ func Redmine() Dialect {
 	}
 }
 
-// GitHub follows docs.github.com: the list of a repository with pull requests,
+// GitHub follows its OpenAPI description: the list of a repository with pull requests,
 // Link headers that lead to /repositories/{id}/….
 func GitHub() Dialect {
 	return Dialect{
@@ -105,15 +105,7 @@ func GitHub() Dialect {
 				q.Set("page", strconv.Itoa(page+1))
 				w.Header().Set("Link", `<`+f.URL("/repositories/77/issues?"+q.Encode())+`>; rel="next", <`+f.URL("/x")+`>; rel="last"`)
 			}
-			JSON(w, http.StatusOK, List(out, func(o Object) M {
-				creator := "desk-bot"
-				if o.State == "foreign" {
-					creator = "somebody"
-				}
-				return M{"id": 9_000_000_000_000_000 + o.N, "number": o.N, "html_url": "https://github.com/acme/desk/issues/" + strconv.Itoa(o.N), "title": "Order",
-					"state": "open", "created_at": o.time(time.RFC3339), "updated_at": o.time(time.RFC3339), "user": M{"login": creator},
-					"body": "Please look.\n\n<!-- landed:" + o.Carrier + " -->"}
-			}))
+			JSON(w, http.StatusOK, List(out, githubIssue))
 		},
 	}
 }
