@@ -161,6 +161,7 @@ func (c *Collector) judge(ctx context.Context, l *aLook, f Facts, by string) (jo
 	e.EffectID, e.RequestedBy = id, by
 	e.StartedAt, e.FinishedAt = l.t.StartedAt, l.t.StartedAt.Add(time.Since(l.begun))
 	e.WindowFrom, e.WindowTo = l.q.From, l.q.To
+	e.Waited = waited(l.sheet, l.state.Lag)
 	e.Digest = digest(e)
 	if l.state.PausedUntil == nil { // else it was not asked
 		c.note(ctx, name, f)

@@ -33,6 +33,7 @@ type desk struct {
 	slots   chan struct{}
 
 	mu   sync.Mutex
+	last minute    // turns that were taken lately
 	next time.Time // when the next look may begin
 	rest time.Time // until when the provider wants to be left alone
 }
@@ -56,6 +57,7 @@ func (d *desk) enter(ctx context.Context) (leave func(), err error) {
 	defer wait.Stop()
 	select {
 	case <-wait.C:
+		d.count(time.Now())
 		return leave, nil
 	case <-ctx.Done():
 		leave()
@@ -221,7 +223,7 @@ func (c *Collector) Try(ctx context.Context, provider, ref string, since time.Du
 	if err != nil {
 		return Facts{}, Question{}, err
 	}
-	now := time.Now()
+	now := orElse(state.Now, time.Now()) // the journal's clock, as for every look
 	s := journal.Snapshot{Now: now, Effect: journal.Effect{Ref: ref, Provider: provider, CreatedAt: now.Add(-since)}}
 	l := newLook(&s, d.adapter.Sheet(), state)
 	l.q.To = now.Add(windowMargin)

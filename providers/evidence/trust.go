@@ -19,3 +19,8 @@ func Trust(f Facts, sheet Sheet) (believed bool, reason, why string) {
 // InForce is the index lag that counts: the larger of the declared one and three
 // times the 99th percentile that was measured.
 func InForce(sheet Sheet, lag journal.Lag) time.Duration { return max(sheet.IndexLag, 3*lag.P99) }
+
+// waited is InForce with what it is made of, as evidence keeps it.
+func waited(sheet Sheet, lag journal.Lag) journal.Waited {
+	return journal.Waited{Lag: InForce(sheet, lag), Declared: sheet.IndexLag, P99: lag.P99, Samples: lag.Samples, Lost: lag.Lost}
+}

@@ -23,8 +23,8 @@ type adapter struct {
 
 var _ evidence.Adapter = (*adapter)(nil)
 
-const notAppended = "The sending path does not append each mail to the Sent folder as a journaled step, " +
-	"so a mail can leave without a copy there: its absence proves nothing."
+const notAppended = "Neither does the sending path append each mail to the Sent folder as a journaled step, nor is the " +
+	"provider said to save it there, so a mail can leave without a copy there: its absence proves nothing."
 
 // Sheet returns the capability sheet; the package documentation has its sources.
 func (a *adapter) Sheet() evidence.Sheet {
@@ -36,7 +36,7 @@ func (a *adapter) Sheet() evidence.Sheet {
 		IndexLag:          a.cfg.IndexLag,
 		Scopes:            []string{a.scopeName()},
 		Mode:              "live",
-		Conclusive:        a.cfg.SentAppended,
+		Conclusive:        a.cfg.SentAppended || a.cfg.SentSaved,
 	}
 	if !sh.Conclusive {
 		sh.InconclusiveWhy = notAppended
@@ -83,6 +83,9 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	if err := s.login(ctx, password); err != nil {
+		return err
+	}
+	if err := s.learn(ctx); err != nil {
 		return err
 	}
 	return s.findMailboxes(ctx)
@@ -154,7 +157,8 @@ func (s *session) greet(ctx context.Context) error {
 		}
 		return nil
 	}
-	s.client = imapclient.New(s.stream, nil)
+	s.aside = newAside(s.stream)
+	s.client = imapclient.New(s.aside, nil)
 	err := s.do("(greeting)", func() (string, error) {
 		if err := s.client.WaitGreeting(); err != nil {
 			return "", err

@@ -54,7 +54,11 @@ type Config struct {
 	// itself, as a step that the worker journals. Without it an empty answer
 	// never proves anything.
 	SentAppended bool
-	Carrier      Carrier // zero = defaults
+	// SentSaved says that the server that takes the mail for sending saves it to
+	// this folder itself, as Gmail and Microsoft 365 do. Beside SentAppended there
+	// may be two copies of one mail: see the package documentation.
+	SentSaved bool
+	Carrier   Carrier // zero = defaults
 
 	ProcessingHorizon time.Duration // 0 = DefaultProcessingHorizon
 	IndexLag          time.Duration // 0 = DefaultIndexLag
@@ -178,7 +182,7 @@ func nearby(a netip.Addr) bool {
 
 // version changes when the way of looking does.
 func (c Config) version() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %d %t",
-		c.Address, c.Username, c.Mailbox, c.Carrier.RefHeader, c.Carrier.Domain, c.MaxScan, c.SentAppended))
-	return "1-" + hex.EncodeToString(sum[:4])
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %d %t %t",
+		c.Address, c.Username, c.Mailbox, c.Carrier.RefHeader, c.Carrier.Domain, c.MaxScan, c.SentAppended, c.SentSaved))
+	return "2-" + hex.EncodeToString(sum[:4])
 }

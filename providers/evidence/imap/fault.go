@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	goimap "github.com/emersion/go-imap/v2"
 
@@ -29,8 +30,11 @@ func (s *session) fault(ctx context.Context, doing string, err error) error {
 	var why string
 	switch st, ended := status(err), s.conn.ended(); {
 	case st != nil:
-		pe.Kind = statusKind(st)
+		pe.Kind, pe.RetryAfter = statusKind(st)
 		why = "the server answered: " + st.Error()
+		if strings.Contains(strings.ToLower(st.Text), notConnected) {
+			why += " (Exchange says so after too many connections, and where this login may not read the mailbox by IMAP: see to the latter if it goes on)"
+		}
 	case ctx.Err() != nil:
 		pe.Kind, pe.Err = evidence.FaultUnavailable, ctx.Err()
 		why = "no answer in time"
@@ -39,7 +43,7 @@ func (s *session) fault(ctx context.Context, doing string, err error) error {
 		}
 	case errors.Is(ended, errTooMuch):
 		pe.Kind, why = evidence.FaultTooLarge, fmt.Sprintf("the server sent more than %d bytes", s.cfg.lookBytes())
-	case errors.Is(err, errBadAnswer):
+	case errors.Is(err, errBadAnswer), errors.Is(err, errEndlessLine):
 		pe.Kind, why = evidence.FaultBadAnswer, err.Error()
 	case ended != nil:
 		pe.Kind, why = evidence.FaultUnavailable, "the connection broke: "+netText(ended)
@@ -52,22 +56,26 @@ func (s *session) fault(ctx context.Context, doing string, err error) error {
 }
 
 // statusKind reads a NO or BAD (RFC 5530 names the codes).
-func statusKind(st *goimap.Error) evidence.FaultKind {
+func statusKind(st *goimap.Error) (evidence.FaultKind, time.Duration) {
+	if wait, ok := throttled(st); ok {
+		if st.Code == goimap.ResponseCodeUnavailable && wait == waitUnavailable {
+			return evidence.FaultUnavailable, wait
+		}
+		return evidence.FaultRateLimited, wait
+	}
 	switch st.Code {
 	case goimap.ResponseCodeAuthenticationFailed, goimap.ResponseCodeExpired:
-		return evidence.FaultAuth
+		return evidence.FaultAuth, 0
 	case goimap.ResponseCodeAuthorizationFailed, goimap.ResponseCodeNoPerm,
 		goimap.ResponseCodeContactAdmin, goimap.ResponseCodePrivacyRequired:
-		return evidence.FaultForbidden
-	case goimap.ResponseCodeLimit, goimap.ResponseCodeInUse:
-		return evidence.FaultRateLimited
-	case goimap.ResponseCodeUnavailable, goimap.ResponseCodeServerBug:
-		return evidence.FaultUnavailable
+		return evidence.FaultForbidden, 0
+	case goimap.ResponseCodeServerBug:
+		return evidence.FaultUnavailable, 0
 	}
 	if st.Type == goimap.StatusResponseTypeBye {
-		return evidence.FaultUnavailable
+		return evidence.FaultUnavailable, 0
 	}
-	return evidence.FaultRefused
+	return evidence.FaultRefused, 0
 }
 
 // netText says what happened without the addresses that net errors repeat.

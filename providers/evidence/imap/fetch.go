@@ -128,11 +128,11 @@ func (l *look) compare(msgs []message) (found int, err error) {
 			continue
 		}
 		l.seen[m.uid] = true
-		match, err := l.match(m, carriers)
+		h, err := l.hit(m, carriers)
 		if err != nil {
 			return found, err
 		}
-		l.matches = append(l.matches, match)
+		l.hits = append(l.hits, h)
 	}
 	return found, nil
 }
@@ -147,11 +147,11 @@ const (
 // server refuses, and beyond a number that no honest mailbox reaches.
 func (l *look) details(uid goimap.UID) ([]field, error) {
 	const maxDescribed = 20
-	if len(l.matches) >= maxDescribed {
+	if len(l.hits) >= maxDescribed {
 		return nil, nil
 	}
-	msgs, err := l.fetch(goimap.UIDSetNum(uid), "SUBJECT", "FROM", "TO", "DATE", "MESSAGE-ID")
-	if err != nil && status(err) == nil {
+	msgs, err := l.fetch(goimap.UIDSetNum(uid), "SUBJECT", "FROM", "TO", "DATE", "MESSAGE-ID", "RECEIVED")
+	if err != nil && !refused(err) {
 		return nil, err
 	}
 	if len(msgs) != 1 {
@@ -160,12 +160,23 @@ func (l *look) details(uid goimap.UID) ([]field, error) {
 	return msgs[0].fields, nil
 }
 
-// match describes a message that carries the reference.
-func (l *look) match(m message, carriers []string) (journal.Match, error) {
+// hit describes a message that carries the reference.
+func (l *look) hit(m message, carriers []string) (hit, error) {
 	fields, err := l.details(m.uid)
 	if err != nil {
-		return journal.Match{}, err
+		return hit{}, err
 	}
+	who, err := l.identify(m.uid)
+	if err != nil {
+		return hit{}, err
+	}
+	return hit{
+		match: l.match(m, carriers, fields, who), mailbox: l.mb.name, all: l.mb.all, who: who,
+		received: first(fields, "Received") != "", mail: shared(fields),
+	}, nil
+}
+
+func (l *look) match(m message, carriers []string, fields []field, who identity) journal.Match {
 	out := journal.Match{
 		ID:      fmt.Sprintf("%s;UIDVALIDITY=%d;UID=%d", l.mb.name, l.selected.UIDValidity, m.uid),
 		Title:   readable(first(fields, "Subject"), maxSubject),
@@ -183,11 +194,14 @@ func (l *look) match(m message, carriers []string) (journal.Match, error) {
 	if m.has(goimap.FlagDeleted) {
 		out.Facts = append(out.Facts, journal.MatchFact{Name: "Deleted", Value: "marked for removal, not yet removed"})
 	}
-	if m.has(goimap.FlagDraft) {
-		out.State = journal.MatchNotEffective
+	if len(who.labels) > 0 {
+		out.Facts = append(out.Facts, journal.MatchFact{Name: "Labels", Value: oneLine(strings.Join(who.labels, ", "), maxFact)})
+	}
+	if m.has(goimap.FlagDraft) || l.mb.all && who.label(`\Draft`, `\Drafts`) {
+		out.State = l.draftState()
 		out.Facts = append(out.Facts, journal.MatchFact{Name: "Draft", Value: "marked as a draft: it was not sent from here"})
 	}
-	return out, nil
+	return out
 }
 
 func flagText(flags []goimap.Flag) string {

@@ -19,7 +19,7 @@ type look struct {
 	selected *goimap.SelectData
 	seen     map[goimap.UID]bool // compared already
 
-	matches   []journal.Match
+	hits      []hit
 	unrelated int
 	complete  bool
 	how       string // how the mailbox was read, for the scope
@@ -49,17 +49,19 @@ func (s *session) Find(ctx context.Context, q evidence.Query) (evidence.Answer, 
 		return evidence.Answer{AllPagesRead: true, Scopes: []journal.Scope{scope}, Exchanges: s.takeExchanges()}, nil
 	}
 	a := evidence.Answer{AllPagesRead: true}
+	var hits []hit
 	for _, mb := range s.mailboxes {
 		l := &look{session: s, mb: mb, q: q, seen: map[goimap.UID]bool{}}
 		scope, err := l.run()
 		if err != nil {
 			return evidence.Answer{}, s.fault(ctx, fmt.Sprintf("looking into %q", mb.name), err)
 		}
-		a.Matches = append(a.Matches, l.matches...)
+		hits = append(hits, l.hits...)
 		a.Unrelated += l.unrelated
 		a.AllPagesRead = a.AllPagesRead && l.complete
 		a.Scopes = append(a.Scopes, scope)
 	}
+	a.Matches = oneMail(hits)
 	a.Exchanges = s.takeExchanges()
 	return a, nil
 }

@@ -15,6 +15,7 @@ import (
 type mailbox struct {
 	name string
 	how  string // how it was found, for people
+	all  bool   // it holds what was received, too
 }
 
 const (
@@ -28,29 +29,23 @@ const noSentAdvice = `the server marks no mailbox with \Sent: name the folder th
 // can't see.
 func (s *session) findMailboxes(ctx context.Context) error {
 	if s.cfg.Mailbox != "" {
-		s.mailboxes = []mailbox{{s.cfg.Mailbox, "configured"}}
+		s.mailboxes = []mailbox{{name: s.cfg.Mailbox, how: "configured"}}
 		return nil
 	}
-	// Asked again: many servers say it only after the login, and what the library
-	// knows may still be the older answer.
-	var caps goimap.CapSet
-	err := s.do("CAPABILITY", func() (string, error) {
-		var err error
-		caps, err = s.client.Capability().Wait()
-		return fmt.Sprintf("OK, %d capabilities, SPECIAL-USE %t", len(caps), caps.Has(goimap.CapSpecialUse)), err
-	})
-	if err != nil {
-		return s.fault(ctx, "asking for capabilities", err)
-	}
-	if caps.Has(goimap.CapSpecialUse) || caps.Has(goimap.CapIMAP4rev2) {
+	if s.can.specialUse {
 		// A refusal here is no fault: the plain form below may still answer.
 		err := s.list(`LIST (SPECIAL-USE) "" "*"`, &goimap.ListOptions{SelectSpecialUse: true})
-		if err != nil && status(err) == nil {
+		if err != nil && !refused(err) {
 			return s.fault(ctx, "listing mailboxes", err)
 		}
 	}
 	if len(s.mailboxes) == 0 {
 		if err := s.list(`LIST "" "*"`, nil); err != nil {
+			return s.fault(ctx, "listing mailboxes", err)
+		}
+	}
+	if len(s.mailboxes) == 0 && s.can.xlist {
+		if err := s.xlist(); err != nil && !unusable(err) {
 			return s.fault(ctx, "listing mailboxes", err)
 		}
 	}
@@ -64,36 +59,48 @@ func (s *session) list(request string, opts *goimap.ListOptions) error {
 	return s.do(request, func() (string, error) {
 		cmd := s.client.List("", "*", opts)
 		listed := 0
-		var sent []string
+		var sent, all []string
 		for data := cmd.Next(); data != nil; data = cmd.Next() {
 			listed++
-			if listed <= maxListed && len(sent) < maxSentMailboxes && isSent(data) {
+			switch {
+			case listed > maxListed:
+			case len(sent) < maxSentMailboxes && isMarked(data, goimap.MailboxAttrSent):
 				sent = append(sent, data.Mailbox)
+			case s.can.gmail && len(all) == 0 && isMarked(data, goimap.MailboxAttrAll):
+				all = append(all, data.Mailbox)
 			}
 		}
 		if err := cmd.Close(); err != nil {
 			return "", err
 		}
-		for _, name := range sent {
-			s.mailboxes = append(s.mailboxes, mailbox{name, `marked \Sent by the server`})
-		}
-		return fmt.Sprintf(`OK, %d listed, marked \Sent: %q`, listed, sent), nil
+		s.found(sent, all, "")
+		return fmt.Sprintf(`OK, %d listed, marked \Sent: %q, \All: %q`, listed, sent, all), nil
 	})
 }
 
-func isSent(data *goimap.ListData) bool {
+// found adds mailboxes that the server marked.
+func (s *session) found(sent, all []string, by string) {
+	for _, name := range sent {
+		s.mailboxes = append(s.mailboxes, mailbox{name: name, how: `marked \Sent by the server` + by})
+	}
+	for _, name := range all {
+		s.mailboxes = append(s.mailboxes, mailbox{name: name, how: `marked \All by the server` + by, all: true})
+	}
+}
+
+func isMarked(data *goimap.ListData, mark goimap.MailboxAttr) bool {
 	has := func(attr goimap.MailboxAttr) bool {
 		return slices.ContainsFunc(data.Attrs, func(a goimap.MailboxAttr) bool {
 			return strings.EqualFold(string(a), string(attr))
 		})
 	}
-	return has(goimap.MailboxAttrSent) && !has(goimap.MailboxAttrNoSelect) && !has(goimap.MailboxAttrNonExistent) &&
+	return has(mark) && !has(goimap.MailboxAttrNoSelect) && !has(goimap.MailboxAttrNonExistent) &&
 		checkText("mailbox", data.Mailbox, 500) == nil
 }
 
 // examine opens a mailbox read-only. A mailbox that the server refuses comes
 // back as nil data with the reason.
-func (s *session) examine(mb mailbox) (data *goimap.SelectData, refused string, err error) {
+func (s *session) examine(mb mailbox) (data *goimap.SelectData, why string, err error) {
 	err = s.do(fmt.Sprintf("EXAMINE %q", mb.name), func() (string, error) {
 		data, err = s.client.Select(mb.name, &goimap.SelectOptions{ReadOnly: true}).Wait()
 		if err != nil {
@@ -101,7 +108,7 @@ func (s *session) examine(mb mailbox) (data *goimap.SelectData, refused string, 
 		}
 		return fmt.Sprintf("OK, %d messages, UIDVALIDITY %d", data.NumMessages, data.UIDValidity), nil
 	})
-	if st := status(err); st != nil {
+	if st := status(err); st != nil && refused(err) {
 		return nil, "the server refused to open it: " + s.clean(st.Error(), 200), nil
 	}
 	return data, "", err

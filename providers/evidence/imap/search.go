@@ -34,12 +34,17 @@ func (l *look) search() (trusted bool, err error) {
 		}
 		uids = append(uids, found...)
 	}
+	own, err := l.searchGmail()
+	if err != nil {
+		return false, err
+	}
+	uids = append(uids, own...)
 	slices.Sort(uids)
 	uids = slices.Compact(uids)
 	if err := l.compareHits(uids); err != nil {
 		return false, err
 	}
-	if !trusted || len(uids) > 0 {
+	if !trusted || len(l.hits) > 0 {
 		return trusted, nil
 	}
 	return l.probe()
@@ -79,9 +84,54 @@ func numbers(data *goimap.SearchData) (goimap.UIDSet, error) {
 	return set, nil
 }
 
-// unusable reports whether a search was refused or answered with nonsense,
-// while the connection is still good.
-func unusable(err error) bool { return status(err) != nil || errors.Is(err, errBadAnswer) }
+// searchGmail looks up the Message-ID by Gmail's own operator, which is exact. It
+// may bring a hit; what it does not bring, and its refusal, prove nothing: Gmail
+// replaces some Message-IDs.
+func (l *look) searchGmail() ([]goimap.UID, error) {
+	if !l.can.gmail {
+		return nil, nil
+	}
+	text := "UID SEARCH"
+	if !l.since().IsZero() {
+		text += " SINCE " + l.since().Format("2-Jan-2006")
+	}
+	var uids []goimap.UID
+	text += fmt.Sprintf(" X-GM-RAW %q", "rfc822msgid:"+l.q.Ref+"@"+l.cfg.Carrier.Domain)
+	_, err := l.extra(text, func(list []answer) (string, error) {
+		for _, a := range list {
+			if !a.is("SEARCH") {
+				continue
+			}
+			nums, err := a.numbers()
+			if err != nil {
+				return "", err
+			}
+			for _, n := range nums[:min(len(nums), maxHits)] {
+				uids = append(uids, goimap.UID(n))
+			}
+		}
+		return fmt.Sprintf("OK, %d hits", len(uids)), nil
+	})
+	if err != nil && !unusable(err) {
+		return nil, err
+	}
+	return uids, nil
+}
+
+// refused reports whether the server said NO or BAD to this very request, while
+// the connection is still good. One that wants to be left alone said nothing about
+// the request.
+func refused(err error) bool {
+	st := status(err)
+	if st == nil {
+		return false
+	}
+	_, wait := throttled(st)
+	return !wait
+}
+
+// unusable reports whether a search was refused or answered with nonsense.
+func unusable(err error) bool { return refused(err) || errors.Is(err, errBadAnswer) }
 
 // searchText is the command as people read it.
 func searchText(c *goimap.SearchCriteria) string {
@@ -99,29 +149,54 @@ func searchText(c *goimap.SearchCriteria) string {
 	return b.String()
 }
 
-// probe asks whether header search works in this mailbox at all: the newest
-// message must be found by its own headers. It is what the adapter can do by
-// itself; the positive control of a look asks the same with a known reference.
+// recent is how many of the newest messages are read in any case: an index that
+// lags lacks these.
+const recent = 50
+
+// probe asks whether header search works in this mailbox at all, and is up to
+// date: the newest message must be found by its own headers, and so must an older
+// one. It is what the adapter can do by itself; the positive control of a look asks
+// the same with a known reference. On the way it compares what it reads.
 func (l *look) probe() (trusted bool, err error) {
-	msgs, err := l.fetchCarriers(goimap.SeqSetNum(l.selected.NumMessages))
-	if status(err) != nil {
+	n := l.selected.NumMessages
+	var set goimap.SeqSet
+	set.AddRange(max(n, recent)-recent+1, n)
+	msgs, err := l.fetchCarriers(set)
+	if refused(err) {
 		return false, nil
 	}
-	if err != nil || len(msgs) != 1 || msgs[0].uid == 0 {
+	if err != nil {
 		return false, err
 	}
+	msgs = slices.DeleteFunc(msgs, func(m message) bool { return m.uid == 0 || !m.whole })
+	if len(msgs) == 0 {
+		return false, nil
+	}
+	if _, err := l.compare(msgs); err != nil {
+		return false, err
+	}
+	for _, m := range slices.Compact([]int{len(msgs) - 1, 0}) {
+		if trusted, err = l.probeOne(msgs[m]); err != nil || !trusted {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// probeOne reports whether a message is found by its own headers.
+func (l *look) probeOne(m message) (found bool, err error) {
 	own := false
 	for _, header := range []string{l.cfg.Carrier.RefHeader, messageIDHeader} {
-		t := token(first(msgs[0].fields, header))
+		t := token(first(m.fields, header))
 		if t == "" {
 			continue
 		}
 		own = true
-		set, err := l.uidSearch(headerCriteria(header, t, &goimap.SearchCriteria{UID: []goimap.UIDSet{goimap.UIDSetNum(msgs[0].uid)}}))
+		set, err := l.uidSearch(headerCriteria(header, t, &goimap.SearchCriteria{UID: []goimap.UIDSet{goimap.UIDSetNum(m.uid)}}))
 		if unusable(err) {
 			return false, nil
 		}
-		if err != nil || !set.Contains(msgs[0].uid) {
+		if err != nil || !set.Contains(m.uid) {
 			return false, err
 		}
 	}

@@ -21,9 +21,11 @@ var errBadAnswer = errors.New("the server's answer makes no sense")
 type session struct {
 	*adapter
 	conn   *meteredConn
-	stream net.Conn // conn, or TLS over it
+	stream net.Conn   // conn, or TLS over it
+	aside  *asideConn // nil with STARTTLS
 	client *imapclient.Client
 
+	can       abilities
 	mailboxes []mailbox
 	noMailbox string // why there is none
 	broken    bool   // the connection can't be used any more
@@ -114,8 +116,9 @@ func (s *session) login(ctx context.Context, password string) error {
 	}
 	ferr := s.fault(ctx, "logging in as "+s.cfg.Username, err)
 	var pe *evidence.ProviderError
-	if st := status(err); st != nil && st.Type == goimap.StatusResponseTypeNo && st.Code == "" && errors.As(ferr, &pe) {
-		pe.Kind = evidence.FaultAuth // a NO without a code: credentials (RFC 3501, 6.2.3)
+	if st := status(err); st != nil && st.Type == goimap.StatusResponseTypeNo && (st.Code == "" || st.Code == goimap.ResponseCodeAlert) &&
+		errors.As(ferr, &pe) && pe.Kind == evidence.FaultRefused {
+		pe.Kind = evidence.FaultAuth // a NO that says no more: credentials (RFC 3501, 6.2.3)
 	}
 	return ferr
 }

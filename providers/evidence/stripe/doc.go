@@ -19,6 +19,21 @@
 // intent that is made first and confirmed later is journaled as a handle before
 // it is confirmed (HandleOf): it may be older than the window.
 //
+// # What is not confirmed
+//
+// Stripe charges nobody before a confirmation: an intent is
+// requires_payment_method when it is made, requires_confirmation once it has a
+// payment method, and requires_payment_method again after a declined confirmation
+// (docs.stripe.com/payments/paymentintents/lifecycle). So while a request of ours
+// may be in flight such an intent is pending, and once the window of the look is
+// over it took no effect. requires_action was confirmed and waits for the customer,
+// who may act days later: it is pending until it succeeds or is canceled, and so is
+// an open checkout session until it expires.
+//
+// An unconfirmed intent can be canceled, and until then be confirmed by a browser
+// that has its client secret (API reference, "Confirm a PaymentIntent"): the match
+// says so. Whoever re-issues cancels it first.
+//
 // # The key
 //
 // Only restricted keys (rk_…) with the permission Read and no other are taken;

@@ -60,9 +60,15 @@ func (k kind) owns(id string) bool {
 }
 
 // state says whether an object took effect. A status that Stripe adds later
-// reads as pending: it blocks a re-issue and settles nothing.
-func (o object) state() journal.MatchState {
+// reads as pending: it blocks a re-issue and settles nothing. over says that no
+// request of ours can be in flight any more: then an intent that nobody confirmed,
+// or whose confirmation was declined, did not take effect. One that waits for the
+// customer (requires_action) stays pending: the customer may act at any time.
+func (o object) state(over bool) journal.MatchState {
 	status := o.Status
+	if over && o.unconfirmed() {
+		return journal.MatchNotEffective
+	}
 	if o.Object == "checkout.session" && status == "complete" {
 		status = o.PaymentStatus
 	}
@@ -77,4 +83,10 @@ func (o object) state() journal.MatchState {
 		}
 	}
 	return journal.MatchPending // requires_…, processing, pending, open, unpaid
+}
+
+// unconfirmed reports whether a payment intent is as it was made, or as a declined
+// confirmation left it.
+func (o object) unconfirmed() bool {
+	return o.Object == "payment_intent" && (o.Status == "requires_confirmation" || o.Status == "requires_payment_method")
 }

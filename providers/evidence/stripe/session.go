@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/providers/evidence"
@@ -158,7 +159,7 @@ func (l *look) ofMode(live *bool) bool {
 
 func (l *look) add(o object, carrier string) {
 	m := journal.Match{
-		ID: o.ID, URL: l.s.a.link(o), Title: l.s.a.kind.object, Status: o.Status, State: o.state(), At: o.at(),
+		ID: o.ID, URL: l.s.a.link(o), Title: l.s.a.kind.object, Status: o.Status, State: o.state(l.over()), At: o.at(),
 		Where: "Stripe, " + string(l.s.a.cfg.Mode) + " mode", Carrier: carrier,
 	}
 	if l.s.a.cfg.Account != "" {
@@ -183,5 +184,12 @@ func (l *look) add(o object, carrier string) {
 	if o.Captured != nil && !*o.Captured {
 		fact("captured", "no")
 	}
+	if o.unconfirmed() {
+		fact("confirmed", "no; whoever holds its client secret can still confirm it until it is canceled")
+	}
 	l.ans.Matches = append(l.ans.Matches, m)
 }
+
+// over reports whether the look's window has ended: it ends after the last request
+// of ours could still land.
+func (l *look) over() bool { return time.Now().After(l.q.To) }

@@ -8,12 +8,19 @@ import (
 	"time"
 )
 
-// search answers UID SEARCH with the keys SINCE, UID, HEADER and ALL.
-func (s *Server) search(out *strings.Builder, cmd Command) {
+// search answers UID SEARCH with the keys SINCE, UID, HEADER, ALL and, if Gmail's
+// extensions are among the capabilities, X-GM-RAW.
+func (s *Server) search(out, end *strings.Builder, st *state, cmd Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if strings.Contains(cmd.Args, "X-GM-RAW") && !strings.Contains(s.Caps, "X-GM-EXT-1") {
+		end.Reset()
+		fmt.Fprintf(end, "%s BAD what?\r\n", cmd.Tag)
+		return
+	}
 	out.WriteString("* SEARCH")
-	for _, m := range s.messages {
+	list := s.in(st.folder)
+	for _, m := range list[:max(len(list)-s.Unindexed, 0)] {
 		if m.matches(words(cmd.Args)) {
 			fmt.Fprintf(out, " %d", m.UID)
 		}
@@ -40,11 +47,28 @@ func (m Message) matches(keys []string) bool {
 				return false
 			}
 			keys = keys[3:]
+		case keys[0] == "X-GM-RAW" && len(keys) > 1:
+			if !m.raw(keys[1]) {
+				return false
+			}
+			keys = keys[2:]
 		default:
 			keys = keys[1:]
 		}
 	}
 	return true
+}
+
+// raw is Gmail's search: the operator rfc822msgid only, which is exact.
+func (m Message) raw(query string) bool {
+	id, ok := strings.CutPrefix(query, "rfc822msgid:")
+	for _, line := range m.headerLines() {
+		n, v, _ := strings.Cut(line, ":")
+		if ok && strings.EqualFold(n, "Message-ID") && strings.TrimSpace(v) == "<"+id+">" {
+			return true
+		}
+	}
+	return false
 }
 
 func (m Message) headerContains(name, value string) bool {
@@ -72,15 +96,19 @@ func (m Message) headerLines() []string {
 }
 
 // fetch answers FETCH and UID FETCH for flags, date and header fields.
-func (s *Server) fetch(out *strings.Builder, cmd Command) {
+func (s *Server) fetch(out, end *strings.Builder, st *state, cmd Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if strings.Contains(cmd.Args, "X-GM-MSGID") || strings.Contains(cmd.Args, "EMAILID") {
+		s.identify(out, end, st, cmd)
+		return
+	}
 	set, items, _ := strings.Cut(cmd.Args, " ")
 	fields := ""
 	if _, rest, ok := strings.Cut(items, "HEADER.FIELDS ("); ok {
 		fields, _, _ = strings.Cut(rest, ")")
 	}
-	for i, m := range s.messages {
+	for i, m := range s.in(st.folder) {
 		num := uint32(i + 1)
 		if cmd.Verb == "UID FETCH" {
 			num = m.UID

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,23 +41,33 @@ const (
 // Script may answer a command in the server's place, badly.
 type Script func(w io.Writer, cmd Command) Action
 
-// Message is one message in the Sent folder.
+// Message is one message.
 type Message struct {
 	UID   uint32
 	Date  time.Time
 	Flags string // e.g. `\Seen`
 	Raw   []byte
+	// In are the folders that show it; none = the Sent folder.
+	In []string
+	// ID is what FETCH says as X-GM-MSGID or EMAILID; "" = a refusal.
+	ID     string
+	Labels []string // Gmail's, e.g. `\Sent`
 }
 
-// Server is a small IMAP4rev1 server with one account and one folder. It
-// answers correctly unless a script steps in, and records every command.
+// Folder is a folder beside the Sent folder.
+type Folder struct{ Name, Mark string }
+
+// Server is a small IMAP4rev1 server with one account. It answers correctly
+// unless a script steps in, and records every command.
 type Server struct {
-	Sent string // name of the folder
+	Sent string   // name of the Sent folder
+	Also []Folder // further folders
 	// SpecialUse is whether the folder is marked with \Sent.
 	SpecialUse bool
 	Caps       string
 	Greeting   string // "" = a proper one
 	Script     Script // nil = none
+	Unindexed  int    // so many of the newest messages no search finds
 
 	ln net.Listener
 
@@ -107,8 +118,17 @@ func (s *Server) Add(date time.Time, flags string, raw []byte) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	uid := uint32(100 + len(s.messages))
-	s.messages = append(s.messages, Message{uid, date, flags, raw})
+	s.messages = append(s.messages, Message{UID: uid, Date: date, Flags: flags, Raw: raw})
 	return uid
+}
+
+// Put is Add with all that a message can have; its UID is the server's.
+func (s *Server) Put(m Message) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.UID = uint32(100 + len(s.messages))
+	s.messages = append(s.messages, m)
+	return m.UID
 }
 
 // Commands returns every command so far, in the order of arrival.
@@ -143,7 +163,7 @@ func (s *Server) serve(c net.Conn) {
 	if _, err := io.WriteString(c, greeting); err != nil {
 		return
 	}
-	r := bufio.NewReader(c)
+	r, st := bufio.NewReader(c), &state{}
 	for {
 		cmd, err := readCommand(r, c)
 		if err != nil {
@@ -152,21 +172,21 @@ func (s *Server) serve(c net.Conn) {
 		s.mu.Lock()
 		s.commands = append(s.commands, cmd)
 		s.mu.Unlock()
-		if !s.handle(r, c, cmd) {
+		if !s.handle(r, c, st, cmd) {
 			return
 		}
 	}
 }
 
 // handle answers one command and reports whether the connection goes on.
-func (s *Server) handle(r *bufio.Reader, c net.Conn, cmd Command) bool {
+func (s *Server) handle(r *bufio.Reader, c net.Conn, st *state, cmd Command) bool {
 	action := Default
 	if s.Script != nil {
 		action = s.Script(c, cmd)
 	}
 	switch action {
 	case Default:
-		return s.answer(r, c, cmd)
+		return s.answer(r, c, st, cmd)
 	case Hang:
 		_, _ = io.Copy(io.Discard, r) // until the client hangs up
 		return false
@@ -176,7 +196,13 @@ func (s *Server) handle(r *bufio.Reader, c net.Conn, cmd Command) bool {
 	return true
 }
 
-func (s *Server) answer(r *bufio.Reader, c net.Conn, cmd Command) bool {
+// state is one connection's.
+type state struct {
+	folder string
+	utf8   bool // enabled
+}
+
+func (s *Server) answer(r *bufio.Reader, c net.Conn, st *state, cmd Command) bool {
 	var out, end strings.Builder
 	fmt.Fprintf(&end, "%s OK done\r\n", cmd.Tag)
 	switch cmd.Verb {
@@ -196,11 +222,18 @@ func (s *Server) answer(r *bufio.Reader, c net.Conn, cmd Command) bool {
 	case "LIST":
 		s.list(&out, cmd)
 	case "EXAMINE", "SELECT":
-		s.open(&out, &end, cmd)
+		s.open(&out, &end, st, cmd)
 	case "UID SEARCH":
-		s.search(&out, cmd)
+		s.search(&out, &end, st, cmd)
 	case "UID FETCH", "FETCH":
-		s.fetch(&out, cmd)
+		s.fetch(&out, &end, st, cmd)
+	case "ID":
+		out.WriteString("* ID (\"name\" \"GImap\" \"vendor\" \"Google, Inc.\" \"support-url\" {3}\r\na)b)\r\n")
+	case "XLIST":
+		s.xlist(&out)
+	case "ENABLE":
+		st.utf8 = strings.Contains(cmd.Args, "UTF8=ACCEPT")
+		out.WriteString("* ENABLED UTF8=ACCEPT\r\n")
 	case "LOGOUT":
 		out.WriteString("* BYE bye\r\n")
 	default:
@@ -235,19 +268,42 @@ func (s *Server) list(out *strings.Builder, cmd Command) {
 	}
 	if s.SpecialUse {
 		fmt.Fprintf(out, "* LIST (\\HasNoChildren \\Sent) \"/\" %q\r\n", s.Sent)
+		for _, f := range s.Also {
+			fmt.Fprintf(out, "* LIST (\\HasNoChildren %s) \"/\" %q\r\n", f.Mark, f.Name)
+		}
 	}
 }
 
-func (s *Server) open(out, end *strings.Builder, cmd Command) {
-	if strings.Trim(cmd.Args, `"`) != s.Sent {
+func (s *Server) open(out, end *strings.Builder, st *state, cmd Command) {
+	name := strings.Trim(cmd.Args, `"`)
+	known := name == s.Sent || slices.ContainsFunc(s.Also, func(f Folder) bool { return f.Name == name })
+	switch {
+	case strings.Contains(s.Caps, "UTF8=ONLY") && !st.utf8:
+		end.Reset()
+		fmt.Fprintf(end, "%s NO UTF8=ACCEPT is not enabled\r\n", cmd.Tag)
+		return
+	case !known:
 		end.Reset()
 		fmt.Fprintf(end, "%s NO [NONEXISTENT] no such mailbox\r\n", cmd.Tag)
 		return
 	}
+	st.folder = name
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	list := s.in(name)
 	fmt.Fprintf(out, "* FLAGS (\\Seen \\Draft \\Deleted)\r\n* %d EXISTS\r\n* 0 RECENT\r\n* OK [UIDVALIDITY 4711] ok\r\n* OK [UIDNEXT %d] ok\r\n",
-		len(s.messages), 100+len(s.messages))
+		len(list), 100+len(s.messages))
+}
+
+// in lists the messages of a folder.
+func (s *Server) in(folder string) []Message {
+	var out []Message
+	for _, m := range s.messages {
+		if len(m.In) == 0 && folder == s.Sent || slices.Contains(m.In, folder) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // readCommand reads one command with its literals.
