@@ -45,6 +45,9 @@ func (s *server) loadCase(c echo.Context) (*journal.Case, error) {
 }
 
 func (s *server) renderEffect(c echo.Context, status int, k *journal.Case, v effectView, note *web.Notice) error {
+	if err := s.fillTeam(c, k, &v); err != nil {
+		return err
+	}
 	made := clock{k.Now}.ago(k.Now)
 	sh := s.shell(c, pageTitle(k), &made)
 	sh.Note = note
@@ -87,7 +90,7 @@ func noteFor(note string) *web.Notice {
 	case noteAcknowledged:
 		return &web.Notice{Tone: web.ToneGood, Title: "Acknowledged", Lines: []string{"The reason is kept in the timeline and in the audit trail."}}
 	}
-	return nil
+	return teamNote(note)
 }
 
 // versionAnswer tells the page script whether what it shows is still so.
@@ -119,5 +122,5 @@ func pageVersion(k *journal.Case) string {
 	if p := k.Proposal; p.Open(k.Now) {
 		acked += 1000
 	}
-	return fmt.Sprintf("%d.%s.%d.%d.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live())
+	return fmt.Sprintf("%d.%s.%d.%d.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live()) + teamVersion(k)
 }

@@ -39,6 +39,9 @@ func (s *server) decider(c echo.Context, what string) (journal.Actor, *journal.C
 		return who, nil, &roleError{what: what, need: []journal.Role{journal.RoleOperator, journal.RoleApprover}}
 	}
 	k, err := s.loadCase(c)
+	if err == nil {
+		s.keepClaim(c, who, k)
+	}
 	return who, k, err
 }
 

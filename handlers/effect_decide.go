@@ -75,6 +75,9 @@ func (s *server) takeForm(c echo.Context) (journal.Actor, *journal.Case, formSta
 		return who, nil, formState{}, &roleError{what: "decide", need: []journal.Role{journal.RoleOperator, journal.RoleApprover}}
 	}
 	k, err := s.loadCase(c)
+	if err == nil {
+		s.keepClaim(c, who, k)
+	}
 	return who, k, parseForm(c), err
 }
 
@@ -216,6 +219,12 @@ func sentence(ie *journal.InvalidError) string {
 		what = "The provider’s id "
 	case "effect":
 		what = "The effect "
+	case "to":
+		what = "Your choice "
+	case "until":
+		what = "The time "
+	case "comment":
+		what = "The comment "
 	case "version":
 		what = "The version that you saw "
 	}

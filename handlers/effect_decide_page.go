@@ -27,6 +27,7 @@ func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) 
 		}
 		return b
 	}
+	b.Claimed = claimWarning(c, k, v.Who)
 	b.Draft = web.Draft{Version: strconv.FormatInt(k.Effect.Version, 10), Digest: a.Digest}
 	if len(k.Evidence) > 0 {
 		for _, m := range k.Evidence[0].Matches {
@@ -199,6 +200,7 @@ func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formS
 		p.EditURL = web.CorrectURL(k.Effect.ID)
 	}
 	p.Against = against(&k.Snapshot, a, d)
+	p.Claimed = claimWarning(c, k, d.Actor)
 	if d.Verb == journal.VerbReissue {
 		args := newPayload(k.Effect.Args, k, true) // whoever repeats it has seen all of it
 		p.Args = &args

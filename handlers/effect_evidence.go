@@ -99,6 +99,9 @@ func evidenceFacts(c clock, e *journal.Evidence, names people) []web.Fact {
 	if e.Unrelated > 0 {
 		out = append(out, web.Fact{Name: "Others", Value: web.Plain(web.Count(e.Unrelated, "returned row was not ours", "returned rows were not ours"))})
 	}
+	if text := waitedText(e); text != "" {
+		out = append(out, web.Fact{Name: "Index lag", Value: web.Plain(text)})
+	}
 	if e.LookAgainAt.After(c.now) {
 		out = append(out, web.Fact{Name: "Asking again makes sense", At: c.maybe(e.LookAgainAt)})
 	}

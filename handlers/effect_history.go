@@ -148,7 +148,7 @@ func moreEventWords(e journal.Event, d eventDetail) (string, web.Tone, web.Text)
 	case journal.EventDouble:
 		return "It probably landed twice", web.ToneStop, web.Text{}
 	}
-	return "", web.ToneQuiet, web.Text{}
+	return teamEventWords(e)
 }
 
 func proposalEnd(how string) string {

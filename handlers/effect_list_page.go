@@ -41,7 +41,7 @@ func newListPage(sh web.Shell, q web.ListQuery, page journal.ListPage) web.ListP
 }
 
 func filtered(q web.ListQuery) bool {
-	q.After, q.Newest = "", false
+	q.After, q.Newest, q.Group = "", false, ""
 	return q != web.ListQuery{}
 }
 
@@ -91,6 +91,7 @@ func listForm(q web.ListQuery, counts []journal.ListCount) web.ListForm {
 	for _, c := range []journal.Class{journal.ClassAtMostOnce, journal.ClassJournalDeduped, journal.ClassProviderIdempotent} {
 		f.Classes = append(f.Classes, web.Option{Value: string(c), Text: web.ClassName(c), Selected: q.Class == string(c)})
 	}
+	f.Kept = keptInForm(q)
 	var tools, providers []string
 	for _, c := range counts {
 		tools, providers = append(tools, c.Tool), append(providers, c.Provider)
@@ -130,6 +131,7 @@ func activeFilters(q web.ListQuery) []web.ActiveFilter {
 	if q.State != "" {
 		add("State", web.StateBadge(journal.State(q.State), false).Text, func(q *web.ListQuery) { q.State = "" })
 	}
+	add("Cause", burstText(q.Cause), func(q *web.ListQuery) { q.Cause = "" })
 	add("Namespace", q.Namespace, func(q *web.ListQuery) { q.Namespace = "" })
 	add("Root run", q.RootRun, func(q *web.ListQuery) { q.RootRun = "" })
 	return out

@@ -22,6 +22,7 @@ type effectView struct {
 	Form    *formState
 	Ack     ackState
 	Word    wordState
+	Team    teamState
 }
 
 // newEffectPage builds the page of one effect.
@@ -33,6 +34,7 @@ func newEffectPage(sh web.Shell, k *journal.Case, v effectView) web.EffectPage {
 		Shell: sh, Head: effectHead(c, k), Version: pageVersion(k), Poll: web.VersionURL(k.Effect.ID),
 		Answer: newAnswer(c, &k.Snapshot, a), Look: lookBox(c, k, v.Who), Outcome: newOutcome(c, k, names),
 		Decide: newDecideBox(c, k, a, v), Ack: newAckBox(k, v), Proposal: newProposalBox(c, k, a, v), Twins: twinCards(c, k),
+		Team: newTeamBox(c, k, v), TeamForms: newTeamForms(c, k, a, v), Present: web.PresenceURL(k.Effect.ID),
 		Args:     newPayload(k.Effect.Args, k, v.AllArgs),
 		Attempts: attemptRows(c, k), Siblings: siblingRows(c, k),
 		RunURL: web.ListURL(web.ListQuery{RootRun: k.Effect.RootRun}), Facts: effectFacts(c, k, names),
@@ -44,6 +46,7 @@ func newEffectPage(sh web.Shell, k *journal.Case, v effectView) web.EffectPage {
 		p.Basis = newBasis(k, &k.Evidence[mainLook(k)])
 	}
 	p.Events, p.EventsCut = eventRows(c, k, names)
+	p.Events = withComments(c, k, p.Events)
 	if k.Effect.Result != nil {
 		r := newPayload(k.Effect.Result, nil, v.AllArgs)
 		r.AllURL = web.EffectArgsURL(k.Effect.ID)

@@ -38,6 +38,8 @@ type Journal interface {
 	CloseReview(ctx context.Context, r journal.ReviewClose) error
 	// SettledByPolicy lists newest first, before an audit row; 0 = from the end.
 	SettledByPolicy(ctx context.Context, before int64, limit int) ([]journal.PolicySettled, error)
+	Team
+	Bulks
 	// ProviderState is what the looks at a provider told of it; of one that was
 	// never asked nothing, which is no error.
 	ProviderState(ctx context.Context, provider string) (journal.ProviderState, error)
@@ -69,6 +71,7 @@ type Looker interface {
 type Providers interface {
 	Providers() []string // their names, in any order
 	Sheet(provider string) (evidence.Sheet, bool)
+	Use(provider string) (evidence.Use, bool)
 	// Try looks a reference up with both controls and records no evidence. A fault
 	// of the provider is in the facts; an error says that it was not asked.
 	Try(ctx context.Context, provider, ref string, since time.Duration) (evidence.Facts, evidence.Question, error)
@@ -187,8 +190,17 @@ func (s *server) routes(e *echo.Echo) {
 	post(web.RouteCorrect, s.correct)
 	get(web.RouteReviews, s.reviews)
 	post(web.RouteReviews, s.reviewWord)
+	post(web.RouteBulks, s.bulkFreeze)
+	get(web.RouteBulk, s.bulk)
+	post(web.RouteBulkConfirm, s.bulkConfirm)
+	post(web.RouteBulk, s.bulkOrder)
+	post(web.RouteBulkStop, s.bulkStop)
 	get(web.RouteOutcomes, s.outcomes)
 	post(web.RouteProviders, s.providerTry)
+	post(web.RouteClaim, s.claim)
+	post(web.RouteComment, s.comment)
+	post(web.RouteSnooze, s.snooze)
+	post(web.RoutePresence, s.presence)
 }
 
 func newAssetURLs(files *static.Files) assetURLs {

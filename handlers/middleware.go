@@ -128,6 +128,9 @@ func (s *server) checkToken(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		want := s.cfg.FormToken(c)
 		got := c.Request().PostForm.Get(web.FieldToken)
+		if got == "" {
+			got = c.Request().Header.Get(web.HeaderToken)
+		}
 		if want == "" || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
 			return errFormToken
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,6 +18,7 @@ type providerView struct {
 	name  string
 	sheet evidence.Sheet
 	state journal.ProviderState
+	use   evidence.Use
 }
 
 // providerList shows every configured provider.
@@ -49,16 +49,16 @@ func (s *server) loadProviders(ctx context.Context) ([]providerView, error) {
 		if err != nil {
 			return nil, fmt.Errorf("loading the state of provider %s: %w", name, err)
 		}
-		out = append(out, providerView{name: name, sheet: sheet, state: state})
+		use, _ := s.cfg.Providers.Use(name)
+		out = append(out, providerView{name: name, sheet: sheet, state: state, use: use})
 	}
 	return out, nil
 }
 
-// renderProviders answers with the page. Its clock is this server's: states are
-// dated by the journal, and seconds do not matter here.
+// renderProviders answers with the page.
 func (s *server) renderProviders(c echo.Context, status int, list []providerView, v tryView, n *web.Notice) error {
 	sh := s.shell(c, "Providers", nil)
 	sh.Note = n
 	v.hosts = s.cfg.EvidenceHosts
-	return render(c, status, web.ProviderList(newProviderListPage(sh, clock{time.Now()}, list, v)))
+	return render(c, status, web.ProviderList(newProviderListPage(sh, list, v)))
 }

@@ -11,10 +11,12 @@ import (
 // maxDue is where the journal stops counting looks that are due.
 const maxDue = 1000
 
-func newProviderListPage(sh web.Shell, k clock, list []providerView, v tryView) web.ProviderListPage {
+// newProviderListPage counts times from when the journal read them, by its clock:
+// this server's may be off.
+func newProviderListPage(sh web.Shell, list []providerView, v tryView) web.ProviderListPage {
 	p := web.ProviderListPage{Shell: sh, Summary: providersSummary(list)}
 	for _, one := range list {
-		card := providerCard(k, one, v)
+		card := providerCard(clock{one.state.Now}, one, v)
 		p.Cards = append(p.Cards, card)
 		p.Jumps = append(p.Jumps, web.ProviderJump{Name: card.Name, URL: "#p-" + card.ID, Health: card.Health.Badge})
 	}
@@ -38,7 +40,7 @@ func providersSummary(list []providerView) string {
 func providerCard(k clock, one providerView, v tryView) web.ProviderCard {
 	return web.ProviderCard{
 		ID: one.name, Name: line(one.name), Kind: line(one.sheet.Kind), Mode: modeBadge(one.sheet.Mode), Looks: lookupSentence(one.sheet.Class),
-		Health: providerHealth(k, one), Lag: lagPanel(k, one), Sheet: sheetRows(one.sheet), Try: tryBox(k, one, v),
+		Health: providerHealth(k, one), Pace: pacePanel(k, one), Lag: lagPanel(k, one), Sheet: sheetRows(one.sheet), Try: tryBox(k, one, v),
 	}
 }
 

@@ -32,6 +32,11 @@ func (f *fakeJournal) Sheet(name string) (evidence.Sheet, bool) {
 	return one.sheet, ok
 }
 
+func (f *fakeJournal) Use(name string) (evidence.Use, bool) {
+	one, ok := f.configured[name]
+	return one.use, ok
+}
+
 func (f *fakeJournal) Try(_ context.Context, name, ref string, since time.Duration) (evidence.Facts, evidence.Question, error) {
 	f.wrote("try " + name + " " + ref + " " + since.String())
 	if f.try == nil {
@@ -50,7 +55,8 @@ func newProvider(name string, change ...func(*providerView)) providerView {
 	one := providerView{name: name,
 		sheet: evidence.Sheet{Kind: "imap", Version: "3", Class: evidence.L2, ProcessingHorizon: 2 * time.Minute, IndexLag: 5 * time.Second,
 			Scopes: []string{"Sent folder"}, Mode: "live", Conclusive: true},
-		state: journal.ProviderState{Provider: name, LastOKAt: ago(time.Minute), ControlAt: ago(2 * time.Minute), ControlOK: true,
+		use: evidence.Use{Limits: evidence.Limits{Concurrency: 2, LooksPerMinute: 30}, Running: 1, LastMinute: 12},
+		state: journal.ProviderState{Provider: name, Now: testNow(), LastOKAt: ago(time.Minute), ControlAt: ago(2 * time.Minute), ControlOK: true,
 			Lag: journal.Lag{Samples: 40, P50: 300 * time.Millisecond, P99: 4 * time.Second, Max: 9 * time.Second, Newest: ago(time.Hour)}}}
 	for _, f := range change {
 		f(&one)
@@ -77,7 +83,7 @@ func everyProvider() map[string]providerView {
 		newProvider("failing", state(func(s *journal.ProviderState) {
 			s.LastFaultAt, s.LastFault, s.Due = ago(time.Second), "the provider did not answer in time", 1000
 		})),
-		newProvider("never", state(func(s *journal.ProviderState) { *s = journal.ProviderState{} })),
+		newProvider("never", state(func(s *journal.ProviderState) { *s = journal.ProviderState{Now: testNow()} })),
 		newProvider("distrusted", state(func(s *journal.ProviderState) {
 			s.ControlOK, s.ControlWhy, s.Due = false, "a reference that nobody has brought 3 rows", 1
 		})),
@@ -113,6 +119,10 @@ func TestNewProviderListPageWhole(t *testing.T) {
 				Facts: []web.Fact{{Name: "Last proper answer", At: stampAt("2 Nov 2026, 03:11:45 UTC", "1 min ago")}, fact("Last fault", "never"),
 					{Name: "Controls last ran", At: stampAt("2 Nov 2026, 03:10:45 UTC", "2 min ago")}, fact("Controls", "both passed"), fact("Due now", "none")},
 			},
+			Pace: web.PacePanel{
+				Facts: []web.Fact{fact("At a time", "2 turns at most; 1 under way"), fact("A minute", "30 turns at most; 12 in the last minute"), fact("Pause", "none")},
+				Note:  "Limits hold for each process of Landed; the figures are this one’s. Effects that are looked for together take one turn.",
+			},
 			Lag: web.LagPanel{InForce: "12 s in force", Why: "The measured one counts: three times the 99th percentile, 4 s, is more than the 5 s that the adapter declares.",
 				Facts: []web.Fact{fact("Declared by the adapter", "5 s"), fact("Half showed within (p50)", "300 ms"), fact("99 of 100 within (p99)", "4 s"),
 					fact("Slowest (max)", "9 s"), fact("Samples", "40"), fact("Never showed (lost)", "0"),
@@ -133,7 +143,7 @@ func TestNewProviderListPageWhole(t *testing.T) {
 				{Value: "720h", Text: "30 days"}, {Value: "2160h", Text: "90 days"}}},
 		}},
 	}
-	got := newProviderListPage(web.Shell{}, clock{testNow()}, []providerView{one}, tryView{who: operator(), since: trySinceDefault})
+	got := newProviderListPage(web.Shell{}, []providerView{one}, tryView{who: operator(), since: trySinceDefault})
 	if diff := cmp.Diff(want, got, sameText()); diff != "" {
 		t.Errorf("page (-want +got):\n%s", diff)
 	}

@@ -135,6 +135,8 @@ func lagText(d time.Duration) string {
 		return "0 s"
 	case d < 10*time.Second && d%time.Second != 0:
 		return tookText(d)
+	case d >= time.Minute && d < time.Hour:
+		return two(int64(d/time.Minute), "min", int64(d%time.Minute/time.Second), "s")
 	}
 	return span(d)
 }

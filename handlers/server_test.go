@@ -41,13 +41,18 @@ type fakeJournal struct {
 	outcomes  []journal.Outcome
 	reviews   []journal.ReviewItem
 	settled   []journal.PolicySettled
+	bulks     fakeBulks
+	team      fakeTeam
 	// configured are the providers, asked at try.
 	configured map[string]providerView
 	try        func(ref string, since time.Duration) (evidence.Facts, evidence.Question, error)
 }
 
-func (f *fakeJournal) List(context.Context, journal.ListFilter) (journal.ListPage, error) {
-	p := journal.ListPage{Now: testNow(), Total: len(f.cases)}
+func (f *fakeJournal) List(_ context.Context, filter journal.ListFilter) (journal.ListPage, error) {
+	f.mu.Lock()
+	f.team.filter = filter
+	f.mu.Unlock()
+	p := journal.ListPage{Now: testNow(), Total: len(f.cases), Team: f.team.marks, Snoozed: f.team.asleep}
 	for _, k := range f.cases {
 		p.Rows = append(p.Rows, k.Snapshot)
 		p.Counts = append(p.Counts, journal.ListCount{Tool: k.Effect.Tool, Provider: k.Effect.Provider, Count: 1, Oldest: k.Effect.CreatedAt})

@@ -123,7 +123,7 @@ func namesOf(k *journal.Case, viewer journal.Actor) people {
 		know(k.Proposal.Decision.Actor)
 		know(k.Proposal.EndedBy)
 	}
-	return p
+	return p.teamNames(k)
 }
 
 // who puts a recorded actor ("worker:mailer", "operator:<subject>") for people.

@@ -56,6 +56,7 @@ const (
 	WhyByPolicy       = "settled_by_policy"
 	WhyTwinLanded     = "twin_landed" // another effect that looks like it happened
 	WhyTwin           = "twin"        // another effect looks like it, outcome open
+	WhyNotProved      = "not_proved"  // many are re-issued only where a NOT_FOUND covers all that was sent
 	WhyStillOpen      = "still_open"  // nothing to take back: it waits for a decision as it is
 )
 

@@ -11,6 +11,7 @@ type Case struct {
 	Decisions   []Decision // oldest first
 	Resolutions []Resolution
 	Siblings    []Sibling // other effects of the root run, at most 50
+	Team        Team
 	// SupersededBy is the effect that took this one's place, or empty.
 	SupersededBy string
 }
@@ -33,11 +34,26 @@ type ListFilter struct {
 	Provider  string
 	Namespace string
 	RootRun   string
-	Query     string // substring of subject, operation, tool, provider id; or a whole id, key or reference
-	After     string // cursor: an effect id with its time, as ListPage.Next gave it
-	Newest    bool   // newest first; else oldest first
-	Limit     int    // 0 = 50, at most 200
+	Query     string      // substring of subject, operation, tool, provider id; or a whole id, key or reference
+	Cause     CauseFilter // one burst of effects with one cause; reads MaxGrouped at most
+	After     string      // cursor: an effect id with its time, as ListPage.Next gave it
+	Newest    bool        // newest first; else oldest first
+	Limit     int         // 0 = 50, at most 200
+	// Claim narrows to what Viewer holds, or to what nobody does.
+	Claim  ClaimFilter
+	Viewer Actor
+	// Snoozed shows what is snoozed, and nothing else; without it, that is left out.
+	Snoozed bool
 }
+
+// ClaimFilter narrows the list by who is on an effect.
+type ClaimFilter string
+
+// The filters by claim; the zero value does not narrow.
+const (
+	ClaimMine ClaimFilter = "mine"
+	ClaimNone ClaimFilter = "none"
+)
 
 // ListPage is one page of the list.
 type ListPage struct {
@@ -46,7 +62,11 @@ type ListPage struct {
 	// Total counts what the filter matches, up to TotalCap.
 	Total  int
 	Counts []ListCount // by tool and provider, over all that needs attention
-	Now    time.Time   // the database's clock
+	// Snoozed is how many effects would need attention if they were awake.
+	Snoozed int
+	// Team is what the rows' effects have of it, by effect id.
+	Team map[string]TeamMark
+	Now  time.Time // the database's clock
 }
 
 // TotalCap bounds what ListPage.Total counts.

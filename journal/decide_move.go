@@ -50,6 +50,9 @@ func (s *Snapshot) admit(d *Decision) (Assessment, Demand, error) {
 		over = append(over, b.Code)
 	}
 	d.Overrides = over
+	if d.Bulk > 0 && d.Verb == VerbReissue && !s.ProvedAbsent() {
+		return as, Demand{}, &BlockedError{Verb: d.Verb, Reason: WhyNotProved}
+	}
 	ask := s.Policy.Asks(s, d)
 	if d.BreakGlass && !ask.FourEyes { // nobody has to be done without
 		d.BreakGlass = false
@@ -85,11 +88,14 @@ func (s *Snapshot) permits(d Decision, ask Demand) error {
 	case d.BreakGlass && !d.Actor.InGroup(s.Policy.BreakGlass):
 		return &PolicyError{Code: PolicyNoBreakGlass, Detail: "the policy lets nobody of your groups act without a second person"}
 	}
-	who := d.Actor
+	who, at := d.Actor, s.Now
+	if !d.OrderedAt.IsZero() {
+		at = d.OrderedAt
+	}
 	if d.Approval != nil {
 		who = d.Approval.Actor
 	}
-	if ask.StepUp && s.Now.Sub(who.AuthAt) > s.Policy.StepUp {
+	if ask.StepUp && at.Sub(who.AuthAt) > s.Policy.StepUp {
 		return &PolicyError{Code: PolicyStepUp, Rule: firstRule(ask), Within: s.Policy.StepUp,
 			Detail: fmt.Sprintf("it asks for a login that is at most %s old: sign in again", s.Policy.StepUp)}
 	}

@@ -85,6 +85,13 @@ type Decision struct {
 	// Rules are the names of the policy rules that asked something of it; set when
 	// recorded.
 	Rules []string
+	// Bulk is how many effects the person decided together, BulkID their bulk;
+	// 0 and "" = this one by itself.
+	Bulk   int
+	BulkID string
+	// OrderedAt is when the person ordered the bulk: the age of the login counts
+	// up to then. Zero = now.
+	OrderedAt time.Time
 }
 
 // Choice is what the decision chooses.
@@ -155,6 +162,9 @@ func (d Decision) Validate() error {
 	}
 	if d.Verb != VerbReissue && d.Mode != "" {
 		return invalid("mode", "belongs to a reissue only")
+	}
+	if d.Bulk > 0 && (d.Verb == VerbReopen || len(d.Overrides) > 0 || d.BreakGlass) {
+		return invalid("bulk", "closes or re-issues: taking back, passing over a block and breaking the glass are decided one by one")
 	}
 	if len(d.Overrides) > 10 {
 		return invalid("overrides", "names more blocks than there are")

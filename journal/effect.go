@@ -160,4 +160,11 @@ const (
 	EventAcked        = "acked"        // a runtime picked the resolution up
 	EventContradicted = "contradicted"
 	EventDouble       = "probably_double"
+	EventClaimed      = "claimed"       // a person is on it
+	EventClaimRenewed = "claim_renewed" // on the audit trail only
+	EventReleased     = "claim_released"
+	EventHandedOver   = "claim_handed_over"
+	EventTakenOver    = "claim_taken_over"
+	EventSnoozed      = "snoozed"
+	EventWoken        = "woken" // a snooze ended before its time
 )

@@ -56,6 +56,10 @@ type Evidence struct {
 	Positive      Control
 	Exchanges     []Exchange
 
+	// Waited is the index lag that the verdict counted with; zero in evidence that
+	// was recorded before it was kept.
+	Waited Waited `json:"Waited,omitzero"`
+
 	WindowFrom, WindowTo time.Time // the window asked
 	StartedAt            time.Time // when the look began, on Landed's clock
 	FinishedAt           time.Time
@@ -63,6 +67,16 @@ type Evidence struct {
 	LookAgainAt time.Time
 	Digest      string // hex SHA-256 over the canonical facts
 	RequestedBy string // "schedule", or the operator's subject
+}
+
+// Waited is how long after the last moment at which a request could land the
+// provider's index was given, and where that figure is from.
+type Waited struct {
+	Lag      time.Duration `json:"lag"`      // what counted: the larger of declared and three times P99
+	Declared time.Duration `json:"declared"` // by the adapter
+	P99      time.Duration `json:"p99,omitempty"`
+	Samples  int           `json:"samples,omitempty"` // that P99 stands on; 0 = not measured
+	Lost     int           `json:"lost,omitempty"`    // of them, committed and never found
 }
 
 // Match is one object at the provider that carries the reference, compared

@@ -48,6 +48,8 @@ type Policy struct {
 	ProposalWithin time.Duration
 	// ReviewWithin is how long a break-glass decision may wait for its review.
 	ReviewWithin time.Duration
+	// BulkMax is how many effects one person may decide together.
+	BulkMax int
 	// BackoffBase and BackoffCap shape the wait that fail answers with.
 	BackoffBase, BackoffCap time.Duration
 }
@@ -59,7 +61,7 @@ func DefaultPolicy() Policy {
 		PickupWithin: 24 * time.Hour, WindowMargin: 5 * time.Minute, RetryBudget: 6, VerifyLimit: 12,
 		MinLease: time.Second, DefaultLease: time.Minute, MaxLease: time.Hour,
 		RetryGrace: 2 * time.Minute, AlertInterval: 5 * time.Minute,
-		StepUp: 5 * time.Minute, ProposalWithin: 8 * time.Hour, ReviewWithin: 7 * 24 * time.Hour, BackoffBase: 500 * time.Millisecond, BackoffCap: time.Minute,
+		StepUp: 5 * time.Minute, ProposalWithin: 8 * time.Hour, ReviewWithin: 7 * 24 * time.Hour, BulkMax: 500, BackoffBase: 500 * time.Millisecond, BackoffCap: time.Minute,
 	}
 }
 
@@ -76,6 +78,8 @@ type Rule struct {
 	// AmountFrom and Currency: from this amount on. An effect that names no amount
 	// or another currency matches too: nobody can say that it is less.
 	AmountFrom, Currency string
+	// BulkFrom: only when so many effects or more are decided together. 0 = always.
+	BulkFrom int
 
 	FourEyes       bool          // a second person approves
 	StepUp         bool          // a fresh login
@@ -150,7 +154,7 @@ func (r *Rule) matches(s *Snapshot, d *Decision) bool {
 	e := &s.Effect
 	last, _ := s.LastLook()
 	return named(r.Tools, e.Tool) && named(r.Namespaces, e.Namespace) && named(r.Providers, e.Provider) &&
-		listed(r.Classes, e.Class) && listed(r.Verbs, d.Verb) && listed(r.Verdicts, last.Verdict) && r.reaches(e)
+		listed(r.Classes, e.Class) && listed(r.Verbs, d.Verb) && listed(r.Verdicts, last.Verdict) && r.reaches(e) && d.Bulk >= r.BulkFrom
 }
 
 func listed[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }

@@ -7,6 +7,7 @@ import "time"
 // what landed. Times are the journal's clock's; nil = never.
 type ProviderState struct {
 	Provider    string
+	Now         time.Time  // when this was read
 	LastOKAt    *time.Time // the latest look that was answered properly
 	LastFaultAt *time.Time
 	LastFault   string     // one sentence for people

@@ -179,6 +179,51 @@ function watchEffect() {
   next();
 }
 
+// --- who else has it open ------------------------------------------------------
+
+const BEAT_MS = 20000;
+
+function showPresent(lines) {
+  const list = document.querySelector("[data-present]");
+  if (!list || [...list.children].map((el) => el.textContent).join("\n") === lines.join("\n")) return;
+  list.replaceChildren(...lines.map((text) => {
+    const item = document.createElement("li");
+    item.textContent = text;
+    return item;
+  }));
+}
+
+function beats() {
+  const url = document.querySelector("[data-here]")?.dataset.here;
+  const token = document.querySelector("input[name=form_token]")?.value;
+  if (!url || !token || !globalThis.crypto?.getRandomValues) return;
+  const id = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+  let typed = -BEAT_MS;
+  let timer = 0;
+  let lost = 0;
+  const send = (more) => fetch(url, {
+    method: "POST", credentials: "same-origin", redirect: "error", keepalive: true,
+    headers: { Accept: "application/json", "Landed-Background": "1", "Landed-Form-Token": token },
+    body: new URLSearchParams({ window: id, ...more }),
+  });
+  const beat = async () => {
+    clearTimeout(timer);
+    try {
+      const answer = await send(performance.now() - typed < BEAT_MS ? { typing: "1" } : {});
+      if (answer.status >= 400 && answer.status < 500) return;
+      if (answer.ok) showPresent((await answer.json()).present);
+      lost = answer.ok ? 0 : lost + 1;
+    } catch {
+      lost += 1;
+    }
+    timer = setTimeout(beat, BEAT_MS * Math.min(2 ** lost, 8));
+  };
+  document.addEventListener("input", () => { typed = performance.now(); });
+  addEventListener("pagehide", () => { clearTimeout(timer); send({ gone: "1" }).catch(() => {}); });
+  addEventListener("pageshow", (e) => { if (e.persisted) beat(); });
+  beat();
+}
+
 // --- keys on the list ------------------------------------------------------
 
 const KEYS = "landed.keys";
@@ -218,5 +263,6 @@ localTitles();
 countCharacters();
 sendOnce();
 watchEffect();
+beats();
 listKeys();
 setInterval(() => { if (!document.hidden) freshenTimes(); }, 1000);

@@ -17,6 +17,9 @@ type EffectPage struct {
 	Proposal  *ProposalBox
 	Twins     []TwinCard
 	Ack       *AckBox
+	Team      TeamBox
+	TeamForms *TeamForms // nil for who only looks
+	Present   string     // URL that takes the beat of an open window
 	Args      Payload
 	Result    *Payload
 	Attempts  []AttemptRow

@@ -40,6 +40,7 @@ type DecideBox struct {
 	Overrides []Option
 	// BreakGlass offers to act alone; empty = it is not offered.
 	BreakGlass string
+	Claimed    string // another person is on it; empty = none is
 	// Kept is what a person typed into a form that is no longer there.
 	Kept string
 }
@@ -141,4 +142,5 @@ type ConfirmPage struct {
 	Button     string    // "Record the decision" or "Propose it"
 	Overrides  []string  // sentences of what is passed over
 	Diff       []DiffRow // what a correction changes
+	Claimed    string    // another person is on it; empty = none is
 }

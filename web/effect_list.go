@@ -12,6 +12,9 @@ type ListPage struct {
 	More     string // URL of the next page; empty at the end
 	First    string // URL of the first page; empty on it
 	Empty    *Notice
+	Snoozed  *Link // the list of what is put aside, or back from it
+	Toggle   *Link // one line per cause
+	Several  *BulkStart
 }
 
 // ListGroup counts what needs attention at one tool and provider.
@@ -28,8 +31,10 @@ type ListForm struct {
 	Query, Namespace, RootRun string
 	States, Tools, Classes    []Option
 	Providers, Sorts          []Option
-	Open                      bool   // a filter inside the fold is set
-	Clear, Self               string // the list without filters, and as it is
+	Open                      bool     // a filter inside the fold is set
+	Clear, Self               string   // the list without filters, and as it is
+	Kept                      []Option // further parts of the query, by name
+	Claims                    []Option // who is on it
 }
 
 // ActiveFilter is a filter that is set, with the list without it.

@@ -24,6 +24,7 @@ type ProviderCard struct {
 	Mode   Badge
 	Looks  string // how it is asked, in one sentence
 	Health ProviderHealth
+	Pace   PacePanel
 	Lag    LagPanel
 	Sheet  []SheetRow
 	Try    TryBox
@@ -38,6 +39,12 @@ type ProviderHealth struct {
 	Until  *Stamp // when Landed asks again
 	Worth  string // what an empty answer proves
 	Facts  []Fact
+}
+
+// PacePanel is how often the provider may be asked, and how often it is.
+type PacePanel struct {
+	Facts []Fact
+	Note  string
 }
 
 // LagPanel is how long the provider takes to show what landed.

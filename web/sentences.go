@@ -62,6 +62,8 @@ func whyMore(code string) string {
 		return "It was closed as not landed, and then shown to have landed."
 	case journal.WhyProbablyDouble:
 		return "Two landings are known or likely."
+	case journal.WhyNotProved:
+		return "Many are repeated together only where the newest look conclusively did not find it, after every attempt."
 	case journal.WhyNoNativeKey:
 		return "This provider does not drop repeats of one key."
 	}

@@ -18,6 +18,10 @@ const (
 	RouteCorrect     = "/e/:id/correct"
 	RouteProposal    = "/e/:id/proposal"
 	RouteReviews     = "/reviews"
+	RouteBulks       = "/bulk"
+	RouteBulk        = "/bulk/:id"
+	RouteBulkConfirm = "/bulk/:id/confirm"
+	RouteBulkStop    = "/bulk/:id/stop"
 	RouteOutcomes    = "/outcomes"
 	RouteAudit       = "/audit"
 	RouteProviders   = "/providers"
@@ -33,7 +37,11 @@ const (
 type ListQuery struct {
 	Query, State, Tool, Class, Provider, Namespace, RootRun string
 	Newest                                                  bool
+	Cause                                                   string // one burst of one cause
+	Group                                                   string // GroupCause: one line per cause
 	After                                                   string
+	Claim                                                   string // journal.ClaimFilter
+	Snoozed                                                 bool
 }
 
 // The names of the list's query parameters.
@@ -50,6 +58,11 @@ const (
 	ParamBefore    = "before"
 	ParamArgs      = "args"
 	ParamNote      = "note"
+	ParamCause     = "cause"
+	ParamGroup     = "group"
+	ParamWatch     = "watch"
+	WatchOff       = "off"
+	GroupCause     = "cause"
 	SortNewest     = "newest"
 	ArgsAll        = "all"
 )
@@ -59,7 +72,7 @@ func ListURL(q ListQuery) string {
 	v := url.Values{}
 	for _, p := range []struct{ name, value string }{
 		{ParamQuery, q.Query}, {ParamState, q.State}, {ParamTool, q.Tool}, {ParamClass, q.Class},
-		{ParamProvider, q.Provider}, {ParamNamespace, q.Namespace}, {ParamRootRun, q.RootRun}, {ParamAfter, q.After},
+		{ParamProvider, q.Provider}, {ParamNamespace, q.Namespace}, {ParamRootRun, q.RootRun}, {ParamCause, q.Cause}, {ParamGroup, q.Group}, {ParamAfter, q.After}, {ParamClaim, q.Claim},
 	} {
 		if p.value != "" {
 			v.Set(p.name, p.value)
@@ -67,6 +80,9 @@ func ListURL(q ListQuery) string {
 	}
 	if q.Newest {
 		v.Set(ParamSort, SortNewest)
+	}
+	if q.Snoozed {
+		v.Set(ParamSnoozed, SnoozedYes)
 	}
 	if len(v) == 0 {
 		return RouteList
@@ -116,6 +132,19 @@ func ReviewsURL(before int64) string {
 	}
 	return RouteReviews + "?" + ParamBefore + "=" + strconv.FormatInt(before, 10)
 }
+
+// BulkURL is one set of effects that a person decides together, and what became
+// of it.
+func BulkURL(id string) string { return "/bulk/" + url.PathEscape(id) }
+
+// BulkWatchOffURL is the same without reloading by itself.
+func BulkWatchOffURL(id string) string { return BulkURL(id) + "?" + ParamWatch + "=" + WatchOff }
+
+// BulkConfirmURL takes the order's form and shows what would be recorded.
+func BulkConfirmURL(id string) string { return BulkURL(id) + "/confirm" }
+
+// BulkStopURL ends a running bulk.
+func BulkStopURL(id string) string { return BulkURL(id) + "/stop" }
 
 // AuditURL is the audit trail from the row before the given one; 0 = the newest.
 func AuditURL(before int64) string {

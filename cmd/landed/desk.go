@@ -32,6 +32,7 @@ type desk struct {
 	store     *postgres.Store
 	collector *evidence.Collector
 	decider   *decide.UseCase
+	bulks     *decide.BulkRunner
 	login     *login.Login
 	notifier  *alert.Notifier
 	adapters  map[string]evidence.Adapter
@@ -64,6 +65,7 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 	}
 	d.collector = evidence.NewCollector(d.store, d.adapters, cfg.Limits(), log)
 	d.decider = decide.New(d.store, d.collector, log)
+	d.bulks = decide.NewBulkRunner(d.store, d.decider, log)
 	if d.notifier, err = alert.New(alert.Config{Store: d.store, Sinks: d.sinks, External: cfg.ExternalURL, Logger: log}); err != nil {
 		d.store.Close()
 		return nil, err
@@ -146,6 +148,8 @@ func (d *desk) tasks() []jobs.Task {
 			_, err := d.store.WatchClock(ctx)
 			return err
 		}},
+		// A round ends soon, but its last item may have to ask a provider.
+		{Name: "bulk", Every: every, Limit: 2 * time.Minute, Run: d.bulks.Round},
 		{Name: "guard", Every: time.Minute, Limit: time.Minute, Run: d.guard},
 		{Name: "tidy", Every: 10 * time.Minute, Limit: 5 * time.Minute, Run: d.tidy},
 	}
@@ -179,9 +183,15 @@ func (d *desk) guard(ctx context.Context) error {
 // purgeBatch is how many effects go in one transaction.
 const purgeBatch = 500
 
-// tidy drops old sessions and, if configured, old settled effects.
+// tidy drops old sessions, sets that nobody ordered and, if configured, old settled effects.
 func (d *desk) tidy(ctx context.Context) error {
 	if err := d.store.Sessions().DropExpired(ctx); err != nil {
+		return err
+	}
+	if err := d.store.DropOldBulks(ctx); err != nil {
+		return err
+	}
+	if err := d.store.DropOldTeam(ctx); err != nil {
 		return err
 	}
 	for keep := d.cfg.Retention.D(); keep > 0 && ctx.Err() == nil; {

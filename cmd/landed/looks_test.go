@@ -218,6 +218,12 @@ func TestLagIsMeasured(t *testing.T) {
 	if err != nil || e.Reason != journal.CannotTooEarly {
 		t.Fatalf("%s %s, %v; want too early", e.Verdict, e.Reason, err)
 	}
+	// What it counted with is kept with the evidence, for the page.
+	k, err := store.Case(t.Context(), a.EffectID)
+	want := journal.Waited{Lag: 3 * state.Lag.P99, Declared: time.Millisecond, P99: state.Lag.P99, Samples: 1}
+	if err != nil || len(k.Evidence) != 1 || k.Evidence[0].Waited != want || e.Waited != want {
+		t.Errorf("evidence %+v, %v, want it to have waited %+v", k.Evidence, err, want)
+	}
 	s, err := store.Snapshot(t.Context(), a.EffectID)
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,7 @@ type door struct {
 	e     *echo.Echo
 	store *postgres.Store
 	key   int
+	bulk  string // the newest frozen set
 }
 
 const (
@@ -168,14 +169,35 @@ type mutation struct {
 	// do prepares an effect and returns it with the request's form.
 	do   func(d *door) (id string, form url.Values)
 	path func(id string) string
-	who  string
-	want counted // what it adds
+	// onBulk is the path instead, of the set that do froze.
+	onBulk func(bulk string) string
+	who    string
+	want   counted // what it adds
 	// others may not: they get 403 and nothing is written but, perhaps, a refusal.
 	others []string
 }
 
 func closing(d *door) (string, url.Values) {
 	id, g := d.parked()
+	return id, with(g, web.FieldChoice, "close_not_landed")
+}
+
+func formOf(pairs ...string) func(d *door) (string, url.Values) {
+	return func(d *door) (string, url.Values) {
+		id, _ := d.parked()
+		return id, with(url.Values{}, pairs...)
+	}
+}
+
+// frozen is a set to decide together, with the form that orders it.
+func frozen(d *door) (string, url.Values) {
+	id, g := d.parked()
+	w := d.post("olga", doorToken, web.RouteBulks, url.Values{web.FieldFilter: {"tool=mail.send"}})
+	at := w.Header().Get("Location")
+	if w.Code != http.StatusSeeOther || !strings.HasPrefix(at, web.BulkURL("")) {
+		d.t.Fatalf("freezing: %d %s", w.Code, w.Body)
+	}
+	d.bulk = strings.TrimPrefix(at, web.BulkURL(""))
 	return id, with(g, web.FieldChoice, "close_not_landed")
 }
 
@@ -237,7 +259,25 @@ func mutations() map[string][]mutation {
 			i := slices.IndexFunc(open, func(r journal.ReviewItem) bool { return r.EffectID == id })
 			return id, url.Values{web.FieldReview: {open[i].ID}, web.FieldWord: {web.WordApprove}, web.FieldReason: {"there was nobody else"}}
 		}, path: func(string) string { return web.RouteReviews }, who: "anna", want: counted{0, 0, 1, 0}, others: []string{"vera", "axel", "adam", "olga"}}},
-		web.RouteProviders: {{do: closing, path: func(string) string { return web.RouteProviders }, who: "olga"}}, // a look-up to try, of no provider
+		web.RouteClaim: {{do: formOf(web.FieldWord, "take"), path: func(id string) string { return web.EffectURL(id) + "/claim" }, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}},
+		web.RouteComment: {{do: func(d *door) (string, url.Values) {
+			id, _ := d.parked()
+			return id, url.Values{web.FieldComment: {"I called the bank"}, web.FieldComID: {journal.NewID(time.Now())}}
+		}, path: func(id string) string { return web.EffectURL(id) + "/comment" }, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}},
+		web.RouteSnooze: {{do: func(d *door) (string, url.Values) {
+			id, g := d.parked()
+			return id, with(g, web.FieldSnooze, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+		}, path: func(id string) string { return web.EffectURL(id) + "/snooze" }, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}},
+		web.RoutePresence: {{do: formOf(web.FieldWindow, "0123456789abcdef0123456789abcdef"), path: func(id string) string { return web.EffectURL(id) + "/here" }, who: "olga"}},
+		web.RouteBulks: {{do: func(d *door) (string, url.Values) {
+			id, _ := d.parked()
+			return id, url.Values{web.FieldFilter: {"tool=mail.send"}}
+		}, path: func(string) string { return web.RouteBulks }, who: "olga", others: notOperators}},
+		// What a bulk decides is decided later, by the runner, through the one use case.
+		web.RouteBulk:        {{do: frozen, onBulk: web.BulkURL, who: "olga", others: notOperators}},
+		web.RouteBulkConfirm: {{do: frozen, onBulk: web.BulkConfirmURL, who: "olga", others: notOperators}},
+		web.RouteBulkStop:    {{do: frozen, onBulk: web.BulkStopURL, who: "olga", others: notOperators}},
+		web.RouteProviders:   {{do: closing, path: func(string) string { return web.RouteProviders }, who: "olga"}}, // a look-up to try, of no provider
 	}
 }
 
@@ -277,6 +317,10 @@ func TestA04_EveryMutationIsRecorded(t *testing.T) {
 func (d *door) walk(t *testing.T, m mutation) {
 	one := &door{t: t, e: d.e, store: d.store, key: int(time.Now().UnixNano())}
 	id, form := m.do(one)
+	path := m.path
+	if m.onBulk != nil {
+		path = func(string) string { return m.onBulk(one.bulk) }
+	}
 	form.Set("actor", "operator:mallory")
 	form.Set("subject", "mallory")
 	form.Set("issuer", "https://evil.test")
@@ -288,22 +332,22 @@ func (d *door) walk(t *testing.T, m mutation) {
 			t.Errorf("%s wrote %+v, before %+v", what, now, before)
 		}
 	}
-	if w := one.post(m.who, "", m.path(id), form); w.Code != http.StatusForbidden {
+	if w := one.post(m.who, "", path(id), form); w.Code != http.StatusForbidden {
 		t.Errorf("without the form token: %d", w.Code)
 	}
 	same("a form without its token")
-	if w := one.post("mallory", doorToken, m.path(id), form); w.Code != http.StatusUnauthorized {
+	if w := one.post("mallory", doorToken, path(id), form); w.Code != http.StatusUnauthorized {
 		t.Errorf("nobody: %d", w.Code)
 	}
 	same("nobody")
 	for _, who := range m.others {
-		if w := one.post(who, doorToken, m.path(id), form); w.Code != http.StatusForbidden {
+		if w := one.post(who, doorToken, path(id), form); w.Code != http.StatusForbidden {
 			t.Errorf("%s: %d", who, w.Code)
 		}
 		same(who)
 	}
 	before = one.count(id)
-	w := one.post(m.who, doorToken, m.path(id), form)
+	w := one.post(m.who, doorToken, path(id), form)
 	if w.Code >= 500 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

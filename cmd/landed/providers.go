@@ -49,7 +49,7 @@ func openAdapter(p config.Provider) (evidence.Adapter, error) {
 	case p.IMAP != nil:
 		m := p.IMAP
 		return imap.Config{Address: m.Address, TLS: imap.TLSMode(m.TLS), Username: m.Username, Password: m.Password.Value,
-			Mailbox: m.Mailbox, SentAppended: m.SentAppended, Carrier: imap.Carrier{RefHeader: m.Header, Domain: m.Domain},
+			Mailbox: m.Mailbox, SentAppended: m.SentAppended, SentSaved: m.SentSaved, Carrier: imap.Carrier{RefHeader: m.Header, Domain: m.Domain},
 			IndexLag: m.IndexLag.D(), ProcessingHorizon: m.Horizon.D()}.Open()
 	case p.JMAP != nil:
 		j := p.JMAP

@@ -55,6 +55,13 @@ func TestOpenAdapters(t *testing.T) {
 	if err := open(everyAdapter); err != nil {
 		t.Fatal(err)
 	}
+	saved, err := config.Parse([]byte(strings.Replace(everyAdapter, "sent_appended: true", "sent_saved: true", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if adapters, err := openAdapters(saved); err != nil || !adapters["mail"].Sheet().Conclusive {
+		t.Errorf("a server that saves what is sent: not conclusive (%v)", err)
+	}
 	tests := []struct{ name, was, now, want string }{
 		{"a pack that there is not", "redmine.issue", "redmine.isue", "there is no pack"},
 		{"a pack and a file", "{name: redmine.issue,", "{name: redmine.issue, file: x.yaml,", "either the name"},

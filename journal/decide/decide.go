@@ -114,7 +114,7 @@ func (u *UseCase) Approve(ctx context.Context, a journal.Approval) (Result, erro
 	}
 	d := journal.Decision{EffectID: a.EffectID, Expected: a.Expected, Actor: a.Actor, Reason: a.Reason, Approval: &a}
 	if p := s.Proposal; p != nil && p.ID == a.ProposalID {
-		d.Verb, d.Mode = p.Decision.Verb, p.Decision.Mode
+		d.Verb, d.Mode, d.Bulk = p.Decision.Verb, p.Decision.Mode, p.Decision.Bulk
 		if p.Ended == journal.ProposalApproved && p.EndedBy.Same(a.Actor) {
 			return u.approvedBefore(ctx, a)
 		}

@@ -19,7 +19,9 @@ func (s *Store) RecordAccess(ctx context.Context, kind string, who journal.Actor
 		e.Result, e.Detail = audit.Refused, map[string]string{"why": clean(why, 500)}
 	}
 	return mapError("recording access", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := s.audit(ctx, tx, e)
-		return err
+		if _, err := s.audit(ctx, tx, e); err != nil {
+			return err
+		}
+		return s.seePerson(ctx, tx, who, e)
 	}))
 }

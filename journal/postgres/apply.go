@@ -152,7 +152,7 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Chang
 			return s.applyError(err)
 		}
 	}
-	return nil
+	return s.wake(ctx, tx, l, c)
 }
 
 // flagSuccessor says of what took the effect's place that it probably doubles it.

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
 )
 
 const (
@@ -30,7 +31,10 @@ type rollup struct {
 	groups []rollupGroup
 	header []journal.ListCount // by tool and provider, most effects first
 	rows   int
-	at     time.Time
+	// snoozed are groups that are left out; asleep, how many effects they hold.
+	snoozed []rollupGroup
+	asleep  int
+	at      time.Time
 }
 
 type rollupGroup struct {
@@ -60,6 +64,13 @@ func (c *rollupCache) get(now time.Time) *rollup {
 	}
 	c.counting = true
 	return nil
+}
+
+// forget makes the next page count afresh: a person changed what it counts.
+func (c *rollupCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = nil
 }
 
 func (c *rollupCache) put(r *rollup) {
@@ -93,21 +104,33 @@ func (s *Store) AttentionCounts(ctx context.Context) ([]journal.ListCount, error
 
 func (s *Store) countAttention(ctx context.Context) (*rollup, error) {
 	r := &rollup{at: time.Now()}
-	rows, err := s.pool.Query(ctx, countsSQL, ms(s.policy.RetryGrace))
-	if err != nil {
+	grace := ms(s.policy.RetryGrace)
+	if err := pipeline(ctx, s.pool, readGroups(ctx, countsSQL, grace, &r.groups), readGroups(ctx, setCounts(snoozedIDs, "true"), grace, &r.snoozed)); err != nil {
 		return nil, mapError("counting the list", err)
 	}
-	r.groups, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (rollupGroup, error) {
-		var g rollupGroup
-		err := row.Scan(&g.Namespace, &g.Tool, &g.Provider, &g.Class, &g.State, &g.Count, &g.Oldest)
+	for _, g := range r.groups {
 		r.rows += g.Count
-		return g, err
-	})
-	if err != nil {
-		return nil, mapError("counting the list", err)
+	}
+	if err := s.leaveOutSnoozed(ctx, r); err != nil {
+		return nil, err
 	}
 	r.header = byToolAndProvider(r.groups)
 	return r, nil
+}
+
+// readGroups reads one statement's groups.
+func readGroups(ctx context.Context, sql string, grace int64, into *[]rollupGroup) func(sqlc.DBTX) error {
+	return func(db sqlc.DBTX) error {
+		rows, err := db.Query(ctx, sql, grace)
+		if err != nil {
+			return err
+		}
+		*into, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (g rollupGroup, err error) {
+			err = row.Scan(&g.Namespace, &g.Tool, &g.Provider, &g.Class, &g.State, &g.Count, &g.Oldest)
+			return g, err
+		})
+		return err
+	}
 }
 
 func byToolAndProvider(groups []rollupGroup) []journal.ListCount {

@@ -39,6 +39,7 @@ func (s *Store) decisionEntry(l *loaded, c journal.Change, d journal.Decision) a
 	}
 	put("overrides", strings.Join(d.Overrides, " "))
 	put("rules", strings.Join(d.Rules, ", "))
+	put("bulk", d.BulkID)
 	if d.BreakGlass {
 		put("break_glass", "yes")
 	}
@@ -60,7 +61,7 @@ func decisionParams(l *loaded, d journal.Decision, seq int64) sqlc.AddDecisionPa
 	p := sqlc.AddDecisionParams{ID: d.ID, AuditSeq: seq, EffectID: d.EffectID, EffectVersion: d.Expected, Verb: string(d.Verb), Mode: string(d.Mode),
 		Issuer: d.Actor.Issuer, Subject: d.Actor.Subject, Name: d.Actor.Name, Source: d.Source, ReasonCode: string(d.ReasonCode), Reason: d.Reason,
 		ProviderID: d.ProviderID, EvidenceDigest: d.Digest, Recommended: d.AssessmentSummary, PolicyVersion: l.Policy.Version, At: d.At,
-		Overrides: list(d.Overrides), BreakGlass: d.BreakGlass, Rules: list(d.Rules)}
+		Overrides: list(d.Overrides), BreakGlass: d.BreakGlass, Rules: list(d.Rules), BulkID: strPtr(d.BulkID), Bulk: int32(d.Bulk)}
 	if d.Order != nil {
 		p.OrderID = &d.Order.ID
 	}
@@ -130,7 +131,8 @@ func (s *Store) addProposal(ctx context.Context, tx pgx.Tx, l *loaded, c journal
 	}
 	params := sqlc.AddProposalParams{ID: p.ID, AuditSeq: seq, EffectID: l.Effect.ID, EffectVersion: p.Version, Verb: string(d.Verb), Mode: string(d.Mode),
 		Actor: who, Source: d.Source, ReasonCode: string(d.ReasonCode), Reason: d.Reason, ProviderID: d.ProviderID, Overrides: list(d.Overrides),
-		Rules: list(d.Rules), EvidenceDigest: d.Digest, Recommended: d.AssessmentSummary, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
+		Rules: list(d.Rules), EvidenceDigest: d.Digest, Recommended: d.AssessmentSummary, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt,
+		BulkID: strPtr(d.BulkID), Bulk: int32(d.Bulk)}
 	if k := d.Correction; k != nil {
 		params.Args, params.Subject, params.Amount, params.Currency = k.Args, k.Subject, k.Amount, k.Currency
 	}

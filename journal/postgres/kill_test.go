@@ -38,6 +38,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if v := os.Getenv(bulkVictimEnv); v != "" {
+		if err := beBulkVictim(v); err != nil {
+			fmt.Fprintln(os.Stderr, "runner:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	journaltest.Main(m)
 }
 

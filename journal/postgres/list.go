@@ -109,7 +109,14 @@ func (s *Store) List(ctx context.Context, f journal.ListFilter) (journal.ListPag
 	if err != nil {
 		return page, err
 	}
-	page.Counts, page.Total = slices.Clone(counts.header), counts.total(f)
+	page.Counts, page.Snoozed = slices.Clone(counts.header), counts.asleep
+	if !f.Cause.Zero() {
+		return s.ofCause(ctx, f, page)
+	}
+	counted := false
+	if page.Total, counted, err = s.teamTotal(ctx, counts, f); err != nil {
+		return page, err
+	}
 	found, err := s.find(ctx, f, &page)
 	if err != nil {
 		return page, err
@@ -118,7 +125,7 @@ func (s *Store) List(ctx context.Context, f journal.ListFilter) (journal.ListPag
 	if f.After == "" {
 		room = max(room-len(found), 1)
 	}
-	rows, err := s.listed(ctx, f, found, room+1, &page)
+	rows, err := s.listed(ctx, f, found, room+1, !counted || f.RootRun != "", &page)
 	if err != nil {
 		return page, err
 	}
@@ -130,7 +137,7 @@ func (s *Store) List(ctx context.Context, f journal.ListFilter) (journal.ListPag
 	if f.After == "" {
 		rows = append(found, rows...)
 	}
-	page.Rows, err = s.snapshots(ctx, rows, page.Now)
+	page.Rows, page.Team, err = s.snapshots(ctx, rows, page.Now)
 	return page, err
 }
 
@@ -142,6 +149,7 @@ func (s *Store) find(ctx context.Context, f journal.ListFilter, page *journal.Li
 	}
 	w := &where{}
 	w.narrow(f)
+	w.team(f)
 	var asks []string
 	ask := func(condition string, v string) {
 		asks = append(asks, fmt.Sprintf("(select %s from effects e where %s limit %d)", listedColumns, w.and(strings.ReplaceAll(condition, "?", w.arg(v))), maxFound))
@@ -199,11 +207,13 @@ func readRows(ctx context.Context, sql string, args []any, into *[]sqlc.Effect) 
 
 // listed reads the effects of one page, without those already found, and with
 // them the clock and a total that no counts hold.
-func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.Effect, limit int, page *journal.ListPage) ([]sqlc.Effect, error) {
+func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.Effect, limit int, total bool, page *journal.ListPage) ([]sqlc.Effect, error) {
 	w := &where{args: []any{ms(s.policy.RetryGrace)}}
 	w.narrow(f)
+	w.team(f)
+	w.sleep(f)
 	if f.Query == "" {
-		return s.walk(ctx, f, w, limit, f.RootRun != "", page)
+		return s.walk(ctx, f, w, limit, total, page)
 	}
 	if len(found) > 0 {
 		w.add("e.id <> all (?::text[]::uuid[])", idsOf(found))
@@ -296,22 +306,24 @@ func (w *where) both(f journal.ListFilter, columns, tail string) string {
 
 // snapshots adds what the assessment of each row needs, in one round trip for
 // the whole page.
-func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.Time) ([]journal.Snapshot, error) {
+func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.Time) ([]journal.Snapshot, map[string]journal.TeamMark, error) {
 	if len(effects) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ids := idsOf(effects)
 	var attempts []sqlc.AttemptsOfRow
 	var looks []sqlc.LooksOfRow
 	var orders []sqlc.Order
 	var proposals []sqlc.Proposal
+	var team []sqlc.TeamOfRow
 	err := pipeline(ctx, s.pool,
 		func(db sqlc.DBTX) (err error) { attempts, err = s.q.AttemptsOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err })
+		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err },
+		func(db sqlc.DBTX) (err error) { team, err = s.q.TeamOf(ctx, db, ids); return err })
 	if err != nil {
-		return nil, mapError("reading the list", err)
+		return nil, nil, mapError("reading the list", err)
 	}
 	rows := map[string][]sqlc.Attempt{}
 	for _, a := range attempts {
@@ -322,7 +334,7 @@ func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.T
 	for i, r := range effects {
 		e, err := toEffect(r)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out[i] = journal.Snapshot{Effect: e, Now: now, Policy: s.policy, CanLook: s.look(e.Provider), Attempts: joinAttempts(r, rows[e.ID])}
 		byID[e.ID] = &out[i]
@@ -341,11 +353,11 @@ func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.T
 	for _, r := range proposals {
 		p, err := toProposal(r)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if sn := byID[r.EffectID]; sn != nil {
 			sn.Proposal = p
 		}
 	}
-	return out, nil
+	return out, teamMarks(team), nil
 }

@@ -40,6 +40,9 @@ from generate_series(1, $1) i
 cross join lateral (select now() - interval '30 days' * (1 - i::float8 / $1) as at) g
 cross join lateral (select kind, case when kind in (-1, 1, 4) then 'COMMITTED' when kind = 2 then 'INTENT' when kind = 5 then 'REISSUE' else 'PARKED' end as state
 	from (select case when i % 60 = 7 then i / 60 % 10 else -1 end as kind) x) k;
+insert into snoozes (effect_id, until, issuer, subject, at) select id, now() + interval '1 hour', 'i', 's', now() from effects where attention_at is not null order by md5(key) limit 40;
+insert into claims (effect_id, id, issuer, subject, by_issuer, by_subject, since, until)
+select id, id, 'i', 's' || length(key) % 3, 'i', 's', now(), now() + interval '30 min' from effects where attention_at is not null order by md5(key || 'x') limit 60;
 insert into attempts (effect_id, number, issue, claim_id, lease_token, granted_at, lease_until, send_by, attempt_deadline, fenced_at)
 select id, 1, 1, '', lease_token, granted_at, lease_until, send_by, attempt_deadline, fenced_at from effects
 where attention_at is not null and id not in (select effect_id from attempts);
@@ -241,8 +244,12 @@ func hotReads(e journal.Effect) []read {
 		list("namespace", journal.ListFilter{Namespace: "tenant-3"}),
 		list("root run", journal.ListFilter{RootRun: e.RootRun}),
 		list("tool and provider", journal.ListFilter{Tool: "tool-0", Provider: "provider-0", After: e.ID}),
+		list("burst", journal.ListFilter{Cause: journal.CauseFilter{Key: "0123456789abcdef", From: e.CreatedAt.Add(-12 * time.Hour), To: e.CreatedAt.Add(12 * time.Hour)}}),
 		list("search", journal.ListFilter{Query: "A-30007"}),
 		list("search without a match", journal.ListFilter{Query: "nothing like it"}),
+		list("snoozed", journal.ListFilter{Snoozed: true}),
+		list("mine", journal.ListFilter{Claim: journal.ClaimMine, Viewer: operator}),
+		list("nobody's", journal.ListFilter{Claim: journal.ClaimNone, Viewer: operator}),
 		list("whole id", journal.ListFilter{Query: e.ID}),
 		list("whole reference", journal.ListFilter{Query: e.Ref}),
 		list("whole key", journal.ListFilter{Query: e.Key}),
@@ -309,6 +316,10 @@ func TestPlans(t *testing.T) {
 	p.check("counts", planOpen*1.2, func(ctx context.Context, s *postgres.Store) error { _, err := s.AttentionCounts(ctx); return err })
 	p.check("search that matches every effect", planOpen*1.2, func(ctx context.Context, s *postgres.Store) error {
 		_, err := s.List(ctx, journal.ListFilter{Query: "refund"})
+		return err
+	})
+	p.check("grouped by cause", planOpen*1.2, func(ctx context.Context, s *postgres.Store) error {
+		_, err := s.Causes(ctx, journal.ListFilter{})
 		return err
 	})
 	p.check("alerts", planOpen*1.2, func(ctx context.Context, s *postgres.Store) error { _, err := s.RaiseAlerts(ctx); return err })

@@ -19,7 +19,7 @@ func (s *Store) ProviderState(ctx context.Context, provider string) (journal.Pro
 	if err != nil {
 		return journal.ProviderState{}, mapError("loading the state of provider "+provider, err)
 	}
-	p := journal.ProviderState{Provider: r.Provider, LastOKAt: r.LastOkAt, LastFaultAt: r.LastFaultAt, LastFault: r.LastFault,
+	p := journal.ProviderState{Provider: r.Provider, Now: r.DbNow, LastOKAt: r.LastOkAt, LastFaultAt: r.LastFaultAt, LastFault: r.LastFault,
 		ControlAt: r.ControlAt, ControlOK: r.ControlOk, ControlWhy: r.ControlWhy, Due: int(r.Due),
 		Lag: journal.Lag{Samples: int(r.Samples), Lost: int(r.Lost), P50: fromMS(r.P50), P99: fromMS(r.P99), Max: fromMS(r.Longest)}}
 	if r.Samples > 0 {

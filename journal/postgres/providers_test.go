@@ -126,3 +126,15 @@ func TestClaimLooks_OneProvider(t *testing.T) {
 		t.Errorf("given back: %v, %v", again, err)
 	}
 }
+
+// The pages count from the journal's clock, also for a provider that nobody asked.
+func TestProviderStateSaysWhenItWasRead(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t)
+	for _, name := range []string{"asked", "nobody"} {
+		p, err := d.ProviderState(t.Context(), name)
+		if err != nil || time.Since(p.Now).Abs() > time.Hour {
+			t.Errorf("%s was read at %v, %v", name, p.Now, err)
+		}
+	}
+}

@@ -38,6 +38,9 @@ func (s *Store) Case(ctx context.Context, id string) (journal.Case, error) {
 	if c.Siblings, err = s.Siblings(ctx, c.Effect.Namespace, c.Effect.RootRun, id); err != nil {
 		return c, err
 	}
+	if err := s.caseTeam(ctx, &c); err != nil {
+		return c, err
+	}
 	if t, err := s.tool(ctx, c.Effect.Tool); err == nil {
 		c.Tool = t.Tool
 	}

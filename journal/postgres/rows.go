@@ -91,7 +91,8 @@ func toDecision(r sqlc.Decision) journal.Decision {
 	d := journal.Decision{ID: r.ID, EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode),
 		Expected: r.EffectVersion, Digest: r.EvidenceDigest, Actor: journal.Actor{Issuer: r.Issuer, Subject: r.Subject, Name: r.Name},
 		Source: r.Source, ReasonCode: journal.ReasonCode(r.ReasonCode), Reason: r.Reason, ProviderID: r.ProviderID, At: r.At,
-		AuditSeq: r.AuditSeq, AssessmentSummary: r.Recommended, Overrides: r.Overrides, BreakGlass: r.BreakGlass, Rules: r.Rules, SuccessorID: strOf(r.SuccessorID)}
+		AuditSeq: r.AuditSeq, AssessmentSummary: r.Recommended, Overrides: r.Overrides, BreakGlass: r.BreakGlass, Rules: r.Rules, SuccessorID: strOf(r.SuccessorID),
+		Bulk: int(r.Bulk), BulkID: strOf(r.BulkID)}
 	if r.ApproverSubject != "" {
 		d.Approval = &journal.Approval{ProposalID: strOf(r.ProposalID), EffectID: r.EffectID, At: r.At, Reason: r.ApproverReason,
 			Actor: journal.Actor{Issuer: r.ApproverIssuer, Subject: r.ApproverSubject, Name: r.ApproverName}}
@@ -104,7 +105,7 @@ func toProposal(r sqlc.Proposal) (*journal.Proposal, error) {
 		Ended: r.Ended, EndedAt: timeOf(r.EndedAt), EndedReason: r.EndedReason,
 		Decision: journal.Decision{EffectID: r.EffectID, Verb: journal.Verb(r.Verb), Mode: journal.ReissueMode(r.Mode), Expected: r.EffectVersion,
 			Digest: r.EvidenceDigest, Source: r.Source, ReasonCode: journal.ReasonCode(r.ReasonCode), Reason: r.Reason, ProviderID: r.ProviderID,
-			At: r.CreatedAt, AssessmentSummary: r.Recommended, Overrides: r.Overrides, Rules: r.Rules}}
+			At: r.CreatedAt, AssessmentSummary: r.Recommended, Overrides: r.Overrides, Rules: r.Rules, Bulk: int(r.Bulk), BulkID: strOf(r.BulkID)}}
 	if p.Decision.Verb == journal.VerbCorrect {
 		p.Decision.Correction = &journal.Correction{Args: r.Args, Subject: r.Subject, Amount: r.Amount, Currency: r.Currency}
 	}

@@ -56,6 +56,12 @@ var fillBeside = []string{
 		select gen_random_uuid(), id, 'bench', 'CANNOT_TELL', 'too_early', 1, created_at + interval '2 s', created_at + interval '3 s', md5(id::text), '{}' from effects where attention_at is not null`,
 	`insert into orders (id, effect_id, decision_id, mode, issue, known_up_to, created_at, expires_at)
 		select gen_random_uuid(), id, gen_random_uuid(), 'new_key', 2, 0, created_at, now() + interval '1 day' from effects where attention_at is not null and state = 'REISSUE'`,
+	// Some of the open effects are claimed; those snoozed are none that is read by name.
+	`insert into claims (effect_id, id, issuer, subject, name, by_issuer, by_subject, since, until)
+		select id, id, 'bench', 'person-' || get_byte(decode(md5(id::text), 'hex'), 0) % 5, 'Person', 'bench', 'person', now(), now() + interval '7 days'
+		from effects where attention_at is not null and get_byte(decode(md5(id::text), 'hex'), 1) % 3 = 0 order by md5(id::text) limit 300`,
+	`insert into snoozes (effect_id, until, issuer, subject, at)
+		select id, now() + interval '7 days', 'bench', 'person-0', now() from effects where attention_at is not null order by md5(id::text) offset 300 limit 200`,
 	`insert into effects (id, key, ref, tool, class, provider, client_timeout_ms, root_run, operation, fingerprint, fingerprint_rule, state, created_at, state_at,
 		lease_token, granted_at, lease_until, send_by, attempt_deadline)
 		select gen_random_uuid(), 'in-flight/' || i, md5('in-flight' || i), 'tool-0', 'at_most_once', 'provider-0', 30000, 'in-flight', 'send', 'f', 1, 'INTENT', now(), now(),

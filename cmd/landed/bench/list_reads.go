@@ -48,6 +48,11 @@ func pageReads() []listRead {
 		lists("tool and provider", 0, func(_ *listJournal, i int) f {
 			return f{Tool: "tool-" + strconv.Itoa(i%37), Provider: "provider-" + strconv.Itoa(i%37%7)}
 		}),
+		lists("mine", 0, func(_ *listJournal, i int) f {
+			return f{Claim: journal.ClaimMine, Viewer: journal.Actor{Issuer: "bench", Subject: "person-" + strconv.Itoa(i%5)}}
+		}),
+		lists("nobody is on it", 1, func(*listJournal, int) f { return f{Claim: journal.ClaimNone} }),
+		lists("snoozed", 0, func(*listJournal, int) f { return f{Snoozed: true} }),
 		lists("search among the open", 1, func(j *listJournal, i int) f { return f{Query: order(j.openAt(i))} }),
 		lists("search without a match", 0, func(_ *listJournal, i int) f { return f{Query: "nothing like " + strconv.Itoa(i)} }),
 		broad,

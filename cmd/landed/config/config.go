@@ -129,6 +129,8 @@ type Policy struct {
 	StepUp         Duration `yaml:"step_up"`
 	ProposalWithin Duration `yaml:"proposal_within"`
 	ReviewWithin   Duration `yaml:"review_within"`
+	// BulkMax is how many effects one person may decide together; default 500.
+	BulkMax int `yaml:"bulk_max"`
 }
 
 // Journal returns the policy in force.
@@ -155,6 +157,9 @@ func (p Policy) Journal() journal.Policy {
 	}
 	if p.VerifyLimit > 0 {
 		out.VerifyLimit = p.VerifyLimit
+	}
+	if p.BulkMax > 0 {
+		out.BulkMax = p.BulkMax
 	}
 	return out
 }

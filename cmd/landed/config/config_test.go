@@ -32,6 +32,9 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := c.Policy.Journal().BulkMax; got != 500 {
+		t.Errorf("%d may be decided together, want 500", got)
+	}
 	if c.Listen != "127.0.0.1:8080" || c.Policy.Journal().EvidenceMaxAge != 2*time.Minute || c.Tools[0].Journal().ClientTimeout != 30*time.Second {
 		t.Errorf("%+v", c)
 	}
@@ -47,6 +50,8 @@ func TestParse_Refuses(t *testing.T) {
 		{"unclassified tool", "class: at_most_once, ", "", "class is missing"},
 		{"bad duration", "2m", "two minutes", "write it like 30s"},
 		{"external URL with a path", "landed.example.com", "example.com/landed", "external_url"},
+		{"more at once than a grouping reads", "evidence_max_age: 2m", "bulk_max: 2001", "between 1 and 2000"},
+		{"a rule for fewer than none", "evidence_max_age: 2m", "version: v1\n  rules: [{name: many, bulk_from: -1, four_eyes: true}]", "less than none"},
 		{"no issuer", "  issuer: https://id.example.com\n", "", "issuer, client_id and client_secret"},
 	}
 	for _, tt := range tests {

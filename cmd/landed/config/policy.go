@@ -29,6 +29,8 @@ type Rule struct {
 	// effect without an amount, or in another currency, matches too.
 	AmountFrom string `yaml:"amount_from" json:"amount_from,omitempty"`
 	Currency   string `yaml:"currency" json:"currency,omitempty"`
+	// BulkFrom: only when so many effects or more are decided together.
+	BulkFrom int `yaml:"bulk_from" json:"bulk_from,omitempty"`
 
 	FourEyes       bool     `yaml:"four_eyes" json:"four_eyes,omitempty"`
 	StepUp         bool     `yaml:"step_up" json:"step_up,omitempty"`
@@ -59,7 +61,7 @@ func (p Policy) decisions(out *journal.Policy) {
 }
 
 func (r Rule) journal() journal.Rule {
-	out := journal.Rule{Name: r.Name, Tools: r.Tools, Namespaces: r.Namespaces, Providers: r.Providers, AmountFrom: r.AmountFrom, Currency: r.Currency,
+	out := journal.Rule{Name: r.Name, Tools: r.Tools, Namespaces: r.Namespaces, Providers: r.Providers, AmountFrom: r.AmountFrom, Currency: r.Currency, BulkFrom: r.BulkFrom,
 		FourEyes: r.FourEyes, StepUp: r.StepUp, Forbid: r.Forbid, EvidenceMaxAge: r.EvidenceMaxAge.D(), Groups: r.Groups}
 	for _, c := range r.Classes {
 		out.Classes = append(out.Classes, journal.Class(c))
@@ -90,6 +92,9 @@ func (p Policy) check() error {
 	j := p.Journal()
 	if j.DefaultLease > j.MaxLease {
 		return fmt.Errorf("policy: default_lease %s is longer than max_lease %s", j.DefaultLease, j.MaxLease)
+	}
+	if p.BulkMax < 0 || p.BulkMax > journal.MaxGrouped {
+		return fmt.Errorf("policy.bulk_max: %d is not between 1 and %d", p.BulkMax, journal.MaxGrouped)
 	}
 	if len(p.Rules) > 0 && p.Version == "" {
 		return errors.New("policy: rules need a version: every decision records it")
@@ -138,6 +143,9 @@ func (r Rule) check() error {
 				return fmt.Errorf("%s: %q: a * stands at the end only", field, p)
 			}
 		}
+	}
+	if r.BulkFrom < 0 {
+		return fmt.Errorf("bulk_from: %d is less than none", r.BulkFrom)
 	}
 	if (r.AmountFrom == "") != (r.Currency == "") {
 		return errors.New("amount_from and currency go together")

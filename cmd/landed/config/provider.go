@@ -63,6 +63,7 @@ type IMAP struct {
 	Password     Secret   `yaml:"password"`
 	Mailbox      string   `yaml:"mailbox"`       // "" = by special use
 	SentAppended bool     `yaml:"sent_appended"` // the sending path files its own copy
+	SentSaved    bool     `yaml:"sent_saved"`    // the server that sends files it, as Gmail and Microsoft 365 do
 	Domain       string   `yaml:"domain"`        // of the Message-IDs that workers write
 	Header       string   `yaml:"header"`
 	IndexLag     Duration `yaml:"index_lag"`

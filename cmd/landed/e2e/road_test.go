@@ -146,6 +146,7 @@ func (s story) reissue(b *tab, j job, alert alertData) {
 		s.t.Errorf("the list leads to %s, the alert to %s", at, alert.OldestURL)
 	}
 	b.opensUntil(alert.OldestURL, "#answer-h", "No, it did not land.")
+	b.sees("main .facts", "Landed waited") // and says which lag, and why that one
 	b.shot("not-found")
 	s.decide(b, "reissue/new_key", "evidence_not_found", whyReissue)
 	b.sees("h1", "Re-issue it as a new request")

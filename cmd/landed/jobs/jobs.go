@@ -62,9 +62,12 @@ func Start(ctx context.Context, pool *pgxpool.Pool, tasks []Task, log *slog.Logg
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		Schema: Schema, Logger: log, Workers: workers, PeriodicJobs: periodic,
-		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: len(tasks) + 1}},
-		FetchCooldown:     100 * time.Millisecond,
-		FetchPollInterval: 500 * time.Millisecond,
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: len(tasks) + 1}},
+		// A round whose process was killed keeps the next one out until it is found
+		// dead: not before its own limit is over, whatever is said here.
+		RescueStuckJobsAfter: 90 * time.Second,
+		FetchCooldown:        100 * time.Millisecond,
+		FetchPollInterval:    500 * time.Millisecond,
 		// A round that is over is of no further use.
 		CompletedJobRetentionPeriod: 10 * time.Minute,
 		DiscardedJobRetentionPeriod: 24 * time.Hour,

@@ -24,10 +24,10 @@ select * from audit where seq > @after order by seq limit @max_rows;
 -- name: AddDecision :exec
 insert into decisions (id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason,
     provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name,
-    approver_reason, overrides, break_glass, rules, successor_id)
+    approver_reason, overrides, break_glass, rules, successor_id, bulk_id, bulk)
 values (@id, @audit_seq, @effect_id, @effect_version, @verb, @mode, @issuer, @subject, @name, @source, @reason_code, @reason,
     @provider_id, @evidence_digest, @recommended, @policy_version, sqlc.narg(order_id), @at, sqlc.narg(proposal_id), @approver_issuer, @approver_subject,
-    @approver_name, @approver_reason, @overrides, @break_glass, @rules, sqlc.narg(successor_id));
+    @approver_name, @approver_reason, @overrides, @break_glass, @rules, sqlc.narg(successor_id), sqlc.narg(bulk_id), @bulk);
 
 -- name: DecisionsOf :many
 select * from decisions where effect_id = @effect_id order by audit_seq;

@@ -6,9 +6,9 @@ select * from proposals where effect_id = any (cast(sqlc.arg(ids)::text[] as uui
 
 -- name: AddProposal :exec
 insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules,
-    evidence_digest, recommended, created_at, expires_at)
+    evidence_digest, recommended, created_at, expires_at, bulk_id, bulk)
 values (@id, @audit_seq, @effect_id, @effect_version, @verb, @mode, sqlc.narg(args), @subject, @amount, @currency, @actor, @source, @reason_code, @reason, @provider_id, @overrides, @rules,
-    @evidence_digest, @recommended, @created_at, @expires_at);
+    @evidence_digest, @recommended, @created_at, @expires_at, sqlc.narg(bulk_id), @bulk);
 
 -- name: EndProposal :execrows
 update proposals set ended = @ended, ended_at = sqlc.arg(ended_at)::timestamptz, ended_by = sqlc.narg(ended_by), ended_reason = @ended_reason

@@ -169,6 +169,7 @@ select gen_random_uuid(), e.id,
 from effects e
 where e.attention_at is not null and (e.state = 'PARKED' or e.state = 'INTENT' and e.fenced_at is not null and not e.gave_up
         and (e.retry_at is null or e.retry_at < clock_timestamp() - $1::bigint * interval '1 ms'))
+    and e.id not in (select z.effect_id from snoozes z where z.until > clock_timestamp())
     and not exists (select from alerts a where a.effect_id = e.id and a.occasion =
         case when e.state = 'PARKED' then 'parked:' || e.attempt || ':' || extract(epoch from e.state_at)::bigint else 'stuck:' || e.attempt end)
 on conflict (effect_id, occasion) do nothing

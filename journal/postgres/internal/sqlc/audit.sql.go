@@ -71,10 +71,10 @@ func (q *Queries) AddAudit(ctx context.Context, db DBTX, arg AddAuditParams) err
 const addDecision = `-- name: AddDecision :exec
 insert into decisions (id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason,
     provider_id, evidence_digest, recommended, policy_version, order_id, at, proposal_id, approver_issuer, approver_subject, approver_name,
-    approver_reason, overrides, break_glass, rules, successor_id)
+    approver_reason, overrides, break_glass, rules, successor_id, bulk_id, bulk)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
     $13, $14, $15, $16, $17, $18, $19, $20, $21,
-    $22, $23, $24, $25, $26, $27)
+    $22, $23, $24, $25, $26, $27, $28, $29)
 `
 
 type AddDecisionParams struct {
@@ -105,6 +105,8 @@ type AddDecisionParams struct {
 	BreakGlass      bool
 	Rules           []string
 	SuccessorID     *string
+	BulkID          *string
+	Bulk            int32
 }
 
 func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParams) error {
@@ -136,6 +138,8 @@ func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParam
 		arg.BreakGlass,
 		arg.Rules,
 		arg.SuccessorID,
+		arg.BulkID,
+		arg.Bulk,
 	)
 	return err
 }
@@ -390,7 +394,7 @@ func (q *Queries) CloseDeliveryFlag(ctx context.Context, db DBTX, effectID strin
 }
 
 const decisionByID = `-- name: DecisionByID :one
-select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, successor_id, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where id = $1
+select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, successor_id, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules, bulk_id, bulk from decisions where id = $1
 `
 
 func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decision, error) {
@@ -424,12 +428,14 @@ func (q *Queries) DecisionByID(ctx context.Context, db DBTX, id string) (Decisio
 		&i.Overrides,
 		&i.BreakGlass,
 		&i.Rules,
+		&i.BulkID,
+		&i.Bulk,
 	)
 	return i, err
 }
 
 const decisionsOf = `-- name: DecisionsOf :many
-select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, successor_id, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules from decisions where effect_id = $1 order by audit_seq
+select id, audit_seq, effect_id, effect_version, verb, mode, issuer, subject, name, source, reason_code, reason, provider_id, evidence_digest, recommended, policy_version, order_id, at, successor_id, proposal_id, approver_issuer, approver_subject, approver_name, approver_reason, overrides, break_glass, rules, bulk_id, bulk from decisions where effect_id = $1 order by audit_seq
 `
 
 func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]Decision, error) {
@@ -469,6 +475,8 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 			&i.Overrides,
 			&i.BreakGlass,
 			&i.Rules,
+			&i.BulkID,
+			&i.Bulk,
 		); err != nil {
 			return nil, err
 		}

@@ -12,9 +12,9 @@ import (
 
 const addProposal = `-- name: AddProposal :exec
 insert into proposals (id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules,
-    evidence_digest, recommended, created_at, expires_at)
+    evidence_digest, recommended, created_at, expires_at, bulk_id, bulk)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21)
+    $18, $19, $20, $21, $22, $23)
 `
 
 type AddProposalParams struct {
@@ -39,6 +39,8 @@ type AddProposalParams struct {
 	Recommended    string
 	CreatedAt      time.Time
 	ExpiresAt      time.Time
+	BulkID         *string
+	Bulk           int32
 }
 
 func (q *Queries) AddProposal(ctx context.Context, db DBTX, arg AddProposalParams) error {
@@ -64,6 +66,8 @@ func (q *Queries) AddProposal(ctx context.Context, db DBTX, arg AddProposalParam
 		arg.Recommended,
 		arg.CreatedAt,
 		arg.ExpiresAt,
+		arg.BulkID,
+		arg.Bulk,
 	)
 	return err
 }
@@ -296,7 +300,7 @@ func (q *Queries) InsertSuccessor(ctx context.Context, db DBTX, arg InsertSucces
 }
 
 const newestProposal = `-- name: NewestProposal :one
-select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where effect_id = $1 order by created_at desc, id desc limit 1
+select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason, bulk_id, bulk from proposals where effect_id = $1 order by created_at desc, id desc limit 1
 `
 
 func (q *Queries) NewestProposal(ctx context.Context, db DBTX, effectID string) (Proposal, error) {
@@ -328,12 +332,14 @@ func (q *Queries) NewestProposal(ctx context.Context, db DBTX, effectID string) 
 		&i.EndedAt,
 		&i.EndedBy,
 		&i.EndedReason,
+		&i.BulkID,
+		&i.Bulk,
 	)
 	return i, err
 }
 
 const openProposals = `-- name: OpenProposals :many
-select proposals.id, proposals.audit_seq, proposals.effect_id, proposals.effect_version, proposals.verb, proposals.mode, proposals.args, proposals.subject, proposals.amount, proposals.currency, proposals.actor, proposals.source, proposals.reason_code, proposals.reason, proposals.provider_id, proposals.overrides, proposals.rules, proposals.evidence_digest, proposals.recommended, proposals.created_at, proposals.expires_at, proposals.ended, proposals.ended_at, proposals.ended_by, proposals.ended_reason, e.tool, e.operation, e.subject, e.amount, e.currency from proposals join effects e on e.id = proposals.effect_id
+select proposals.id, proposals.audit_seq, proposals.effect_id, proposals.effect_version, proposals.verb, proposals.mode, proposals.args, proposals.subject, proposals.amount, proposals.currency, proposals.actor, proposals.source, proposals.reason_code, proposals.reason, proposals.provider_id, proposals.overrides, proposals.rules, proposals.evidence_digest, proposals.recommended, proposals.created_at, proposals.expires_at, proposals.ended, proposals.ended_at, proposals.ended_by, proposals.ended_reason, proposals.bulk_id, proposals.bulk, e.tool, e.operation, e.subject, e.amount, e.currency from proposals join effects e on e.id = proposals.effect_id
 where proposals.ended = '' and proposals.expires_at > (select clock_timestamp()) order by proposals.expires_at limit $1
 `
 
@@ -382,6 +388,8 @@ func (q *Queries) OpenProposals(ctx context.Context, db DBTX, maxRows int32) ([]
 			&i.Proposal.EndedAt,
 			&i.Proposal.EndedBy,
 			&i.Proposal.EndedReason,
+			&i.Proposal.BulkID,
+			&i.Proposal.Bulk,
 			&i.Tool,
 			&i.Operation,
 			&i.Subject,
@@ -399,7 +407,7 @@ func (q *Queries) OpenProposals(ctx context.Context, db DBTX, maxRows int32) ([]
 }
 
 const openProposalsOf = `-- name: OpenProposalsOf :many
-select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where effect_id = any (cast($1::text[] as uuid[])) and ended = ''
+select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason, bulk_id, bulk from proposals where effect_id = any (cast($1::text[] as uuid[])) and ended = ''
 `
 
 func (q *Queries) OpenProposalsOf(ctx context.Context, db DBTX, ids []string) ([]Proposal, error) {
@@ -437,6 +445,8 @@ func (q *Queries) OpenProposalsOf(ctx context.Context, db DBTX, ids []string) ([
 			&i.EndedAt,
 			&i.EndedBy,
 			&i.EndedReason,
+			&i.BulkID,
+			&i.Bulk,
 		); err != nil {
 			return nil, err
 		}
@@ -449,7 +459,7 @@ func (q *Queries) OpenProposalsOf(ctx context.Context, db DBTX, ids []string) ([
 }
 
 const openReviews = `-- name: OpenReviews :many
-select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.successor_id, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules, e.tool, e.operation, e.subject, e.amount, e.currency
+select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.successor_id, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules, decisions.bulk_id, decisions.bulk, e.tool, e.operation, e.subject, e.amount, e.currency
 from reviews join decisions on decisions.id = reviews.decision_id join effects e on e.id = reviews.effect_id
 where reviews.closed_at is null order by reviews.due_at limit $1
 `
@@ -511,6 +521,8 @@ func (q *Queries) OpenReviews(ctx context.Context, db DBTX, maxRows int32) ([]Op
 			&i.Decision.Overrides,
 			&i.Decision.BreakGlass,
 			&i.Decision.Rules,
+			&i.Decision.BulkID,
+			&i.Decision.Bulk,
 			&i.Tool,
 			&i.Operation,
 			&i.Subject,
@@ -552,7 +564,7 @@ func (q *Queries) OverdueProposals(ctx context.Context, db DBTX, maxRows int32) 
 }
 
 const proposalByID = `-- name: ProposalByID :one
-select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason from proposals where id = $1
+select id, audit_seq, effect_id, effect_version, verb, mode, args, subject, amount, currency, actor, source, reason_code, reason, provider_id, overrides, rules, evidence_digest, recommended, created_at, expires_at, ended, ended_at, ended_by, ended_reason, bulk_id, bulk from proposals where id = $1
 `
 
 func (q *Queries) ProposalByID(ctx context.Context, db DBTX, id string) (Proposal, error) {
@@ -584,12 +596,14 @@ func (q *Queries) ProposalByID(ctx context.Context, db DBTX, id string) (Proposa
 		&i.EndedAt,
 		&i.EndedBy,
 		&i.EndedReason,
+		&i.BulkID,
+		&i.Bulk,
 	)
 	return i, err
 }
 
 const reviewByID = `-- name: ReviewByID :one
-select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.successor_id, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules from reviews join decisions on decisions.id = reviews.decision_id where reviews.id = $1
+select reviews.id, reviews.effect_id, reviews.decision_id, reviews.opened_at, reviews.due_at, reviews.closed_at, reviews.closed_by, reviews.agreed, reviews.reason, reviews.audit_seq, decisions.id, decisions.audit_seq, decisions.effect_id, decisions.effect_version, decisions.verb, decisions.mode, decisions.issuer, decisions.subject, decisions.name, decisions.source, decisions.reason_code, decisions.reason, decisions.provider_id, decisions.evidence_digest, decisions.recommended, decisions.policy_version, decisions.order_id, decisions.at, decisions.successor_id, decisions.proposal_id, decisions.approver_issuer, decisions.approver_subject, decisions.approver_name, decisions.approver_reason, decisions.overrides, decisions.break_glass, decisions.rules, decisions.bulk_id, decisions.bulk from reviews join decisions on decisions.id = reviews.decision_id where reviews.id = $1
 `
 
 type ReviewByIDRow struct {
@@ -638,6 +652,8 @@ func (q *Queries) ReviewByID(ctx context.Context, db DBTX, id string) (ReviewByI
 		&i.Decision.Overrides,
 		&i.Decision.BreakGlass,
 		&i.Decision.Rules,
+		&i.Decision.BulkID,
+		&i.Decision.Bulk,
 	)
 	return i, err
 }

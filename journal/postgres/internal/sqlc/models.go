@@ -81,6 +81,71 @@ type Budget struct {
 	Spent     int32
 }
 
+type Bulk struct {
+	ID           string
+	Actor        []byte
+	Filter       string
+	Count        int32
+	Matched      int32
+	CreatedAt    time.Time
+	State        string
+	Verb         string
+	Mode         string
+	ReasonCode   string
+	Reason       string
+	Eligible     int32
+	OrderedBy    []byte
+	AuthAt       *time.Time
+	OrderedAt    *time.Time
+	AuditSeq     *int64
+	EndedAt      *time.Time
+	StoppedBy    []byte
+	Claim        string
+	ClaimedUntil *time.Time
+}
+
+type BulkItem struct {
+	BulkID         string
+	No             int32
+	EffectID       string
+	EffectVersion  int64
+	EvidenceDigest string
+	State          string
+	Verdict        string
+	Outcome        string
+	Code           string
+	Why            string
+	DecisionID     *string
+	ProposalID     *string
+	At             *time.Time
+	Tries          int32
+	NextAt         time.Time
+}
+
+type Claim struct {
+	EffectID  string
+	ID        string
+	Issuer    string
+	Subject   string
+	Name      string
+	ByIssuer  string
+	BySubject string
+	ByName    string
+	Since     time.Time
+	Until     time.Time
+}
+
+type Comment struct {
+	ID       string
+	AuditSeq int64
+	EffectID string
+	Issuer   string
+	Subject  string
+	Name     string
+	Body     string
+	At       time.Time
+}
+
 type Decision struct {
 	ID              string
 	AuditSeq        int64
@@ -109,6 +174,8 @@ type Decision struct {
 	Overrides       []string
 	BreakGlass      bool
 	Rules           []string
+	BulkID          *string
+	Bulk            int32
 }
 
 type Delivery struct {
@@ -277,6 +344,24 @@ type Order struct {
 	Ended      string
 }
 
+type Person struct {
+	Issuer  string
+	Subject string
+	Name    string
+	Roles   []string
+	SeenAt  time.Time
+}
+
+type Presence struct {
+	EffectID string
+	Issuer   string
+	Subject  string
+	WindowID string
+	Name     string
+	Typing   bool
+	SeenAt   time.Time
+}
+
 type Proposal struct {
 	ID             string
 	AuditSeq       int64
@@ -303,6 +388,8 @@ type Proposal struct {
 	EndedAt        *time.Time
 	EndedBy        []byte
 	EndedReason    string
+	BulkID         *string
+	Bulk           int32
 }
 
 type ProviderState struct {
@@ -335,6 +422,16 @@ type Session struct {
 	CreatedAt time.Time
 	SeenAt    time.Time
 	ExpiresAt time.Time
+}
+
+type Snooze struct {
+	EffectID string
+	Until    time.Time
+	Issuer   string
+	Subject  string
+	Name     string
+	Reason   string
+	At       time.Time
 }
 
 type Token struct {
