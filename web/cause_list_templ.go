@@ -460,7 +460,7 @@ func causeLine(l CauseLine, token string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if l.Several != nil {
-			templ_7745c5c3_Err = bulkStart(*l.Several, token, true).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = bulkStart(*l.Several, token).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
