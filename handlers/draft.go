@@ -52,3 +52,10 @@ func (s *server) kept(c echo.Context, who journal.Actor, k *journal.Case, v *eff
 	v.Form = &formState{choice: d.Choice, code: d.Code, reason: d.Reason, providerID: d.ProviderID, overrides: d.Overrides, breakGlass: d.BreakGlass, correction: d.Correction}
 	return nil
 }
+
+// drop forgets what was kept: it is recorded. A failure is no harm to that.
+func (s *server) drop(c echo.Context, who journal.Actor, id string) {
+	if err := s.cfg.Journal.DropDraft(c.Request().Context(), who, id); err != nil {
+		s.log.WarnContext(c.Request().Context(), "a kept text could not be dropped", "effect", id, "err", err)
+	}
+}

@@ -28,7 +28,11 @@ func (s *server) effect(c echo.Context) error {
 	if err := s.kept(c, who, k, &v); err != nil {
 		return err
 	}
-	return s.renderEffect(c, http.StatusOK, k, v, noteFor(c.QueryParam(web.ParamNote)))
+	n := noteFor(c.QueryParam(web.ParamNote))
+	if c.QueryParam(web.ParamNote) == noteFresh && v.Form == nil && v.Word.reason == "" {
+		n.Lines = []string{"Nothing is recorded yet: decide on what the page shows now."} // somebody else came back
+	}
+	return s.renderEffect(c, http.StatusOK, k, v, n)
 }
 
 // loadCase reads the effect of the path. What can't be an id is not asked for.
@@ -69,6 +73,7 @@ const (
 	noteApproved     = "approved"
 	noteRejected     = "rejected"
 	noteFresh        = "fresh"
+	noteReviewed     = "reviewed"
 )
 
 func noteFor(note string) *web.Notice {

@@ -52,9 +52,7 @@ func (s *server) decide(c echo.Context) error {
 	if err != nil {
 		return s.refused(c, who, f, err)
 	}
-	if err := s.cfg.Journal.DropDraft(c.Request().Context(), who, k.Effect.ID); err != nil {
-		s.log.WarnContext(c.Request().Context(), "a kept text could not be dropped", "effect", k.Effect.ID, "err", err)
-	}
+	s.drop(c, who, k.Effect.ID)
 	note := noteDecided
 	switch {
 	case res.Proposal != nil:

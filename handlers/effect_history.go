@@ -130,7 +130,7 @@ func moreEventWords(e journal.Event, d eventDetail) (string, web.Tone, web.Text)
 	case journal.EventProposed:
 		return "Proposed: " + strings.ToLower(verbTitle(journal.Verb(d.Verb), journal.ReissueMode(d.Mode))), web.ToneWait, web.Text{}
 	case journal.EventProposalOver:
-		return "The proposal was " + proposalEnd(d.How), web.ToneQuiet, web.Text{}
+		return "The proposal was " + proposalEnd(d.How), web.ToneQuiet, web.Visible(d.Reason, web.ValueLimit)
 	case journal.EventOrderVoid:
 		return "The order was voided", web.ToneWarn, web.Text{}
 	case journal.EventOrderExpired:

@@ -46,6 +46,7 @@ func (s *server) proposalWord(c echo.Context) error {
 	if err != nil {
 		return s.wordRefused(c, who, a, err)
 	}
+	s.drop(c, who, k.Effect.ID)
 	return c.Redirect(http.StatusSeeOther, web.EffectNoteURL(k.Effect.ID, note))
 }
 
@@ -71,6 +72,9 @@ func (s *server) wordRefused(c echo.Context, who journal.Actor, a journal.Approv
 	n, status := s.refusalNotice(k, err)
 	if n == nil {
 		return err
+	}
+	if !k.Proposal.Open(k.Now) { // its form is gone
+		n.Kept, n.Links = a.Reason, nil
 	}
 	return s.renderEffect(c, status, k, v, n)
 }
@@ -106,7 +110,7 @@ func (s *server) policyNotice(k *journal.Case, pe *journal.PolicyError) (*web.No
 	case journal.PolicyNoProposal:
 		n.Title, status = "Not recorded: the proposal is over", http.StatusConflict
 		if p := k.Proposal; p != nil && p.Ended != "" {
-			n.Lines = append(n.Lines, "It was "+p.Ended+" "+clock{k.Now}.ago(p.EndedAt).Rel+".")
+			n.Lines = append(n.Lines, proposalOver(clock{k.Now}, p))
 		}
 	case journal.PolicyProposed:
 		n.Title, status = "Not recorded: something is proposed already", http.StatusConflict
@@ -114,6 +118,19 @@ func (s *server) policyNotice(k *journal.Case, pe *journal.PolicyError) (*web.No
 		n.Title = "Not recorded: it takes two people"
 	}
 	return n, status
+}
+
+// proposalOver says how a proposal ended, when, by whom and why.
+func proposalOver(c clock, p *journal.Proposal) string {
+	text := "It was " + proposalEnd(p.Ended)
+	if by := firstOf(p.EndedBy.Name, p.EndedBy.Subject); by != "" {
+		text += " by " + web.Visible(by, 80).String()
+	}
+	text += " " + c.ago(p.EndedAt).Rel
+	if p.EndedReason != "" {
+		text += ": " + web.Visible(p.EndedReason, journal.MaxReasonBytes).String()
+	}
+	return text + "."
 }
 
 func upper(s string) string {

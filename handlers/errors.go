@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -133,6 +134,20 @@ func httpAnswer(status int) answer {
 	return a
 }
 
+// withoutNote takes the note off a way on: it speaks of what did not happen.
+func withoutNote(path string) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		return web.RouteList
+	}
+	q := u.Query()
+	if q.Has(web.ParamNote) {
+		q.Del(web.ParamNote)
+		u.RawQuery = q.Encode()
+	}
+	return u.String()
+}
+
 func wayOn(path string) web.Link {
 	switch path {
 	case "":
@@ -140,7 +155,7 @@ func wayOn(path string) web.Link {
 	case web.RouteLogin:
 		return web.Link{Text: "Sign in", URL: path}
 	}
-	return web.Link{Text: "Go on", URL: path}
+	return web.Link{Text: "Go on", URL: withoutNote(path)}
 }
 
 func roleList(roles []journal.Role) string {

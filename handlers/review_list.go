@@ -22,7 +22,11 @@ const (
 
 // reviews lists what waits for a second person or a review, and what policy settled.
 func (s *server) reviews(c echo.Context) error {
-	return s.renderReviews(c, http.StatusOK, reviewForm{}, nil)
+	var note *web.Notice
+	if c.QueryParam(web.ParamNote) == noteReviewed {
+		note = &web.Notice{Tone: web.ToneGood, Title: "Your review is recorded", Lines: []string{"It stands in the audit trail beside the decision."}}
+	}
+	return s.renderReviews(c, http.StatusOK, reviewForm{}, note)
 }
 
 // reviewForm is a review's form as a person sent it.
@@ -127,7 +131,7 @@ func (s *server) reviewWord(c echo.Context) error {
 	)
 	switch {
 	case err == nil:
-		return c.Redirect(http.StatusSeeOther, web.RouteReviews)
+		return c.Redirect(http.StatusSeeOther, web.ReviewsNoteURL(noteReviewed))
 	case errors.As(err, &ie):
 		f.err = sentence(ie)
 		n := &web.Notice{Tone: web.ToneStop, Title: "Nothing is recorded yet", Lines: []string{f.err}}
@@ -136,7 +140,7 @@ func (s *server) reviewWord(c echo.Context) error {
 		n := &web.Notice{Tone: web.ToneStop, Title: "Not recorded", Lines: []string{upper(pe.Detail) + "."}}
 		return s.renderReviews(c, http.StatusForbidden, f, n)
 	case errors.Is(err, journal.ErrConflict):
-		n := &web.Notice{Tone: web.ToneInfo, Title: "Somebody was faster", Lines: []string{"The review is closed already. Your text is not recorded:", f.reason}}
+		n := &web.Notice{Tone: web.ToneInfo, Title: "Somebody was faster", Lines: []string{"The review is closed already."}, Kept: f.reason}
 		return s.renderReviews(c, http.StatusConflict, f, n)
 	}
 	return fmt.Errorf("closing review %s: %w", f.id, err)

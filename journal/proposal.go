@@ -127,7 +127,7 @@ func (c *Change) endProposal(s *Snapshot, how string, who Actor, reason string) 
 	if who.Subject != "" {
 		by = "operator:" + who.Subject
 	}
-	c.event(s, EventProposalOver, 0, by, map[string]string{"proposal": p.ID, "how": how})
+	c.event(s, EventProposalOver, 0, by, map[string]string{"proposal": p.ID, "how": how, "reason": reason})
 }
 
 // Overtaken ends a proposal that c leaves without its ground: the effect moved on

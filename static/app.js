@@ -53,7 +53,7 @@ function localTitles(root = document) {
 function typedInto(form) {
   return [...form.elements].some((el) => {
     if (el.type === "hidden" || el.tagName === "BUTTON" || el.tagName === "FIELDSET") return false;
-    if (el.type === "radio") return el.checked !== el.defaultChecked;
+    if (el.type === "radio" || el.type === "checkbox") return el.checked !== el.defaultChecked;
     if (el.tagName === "SELECT") return [...el.options].some((o, i) => o.selected !== (o.defaultSelected || (i === 0 && ![...el.options].some((x) => x.defaultSelected))));
     return el.value !== el.defaultValue;
   });

@@ -29,6 +29,8 @@ type Notice struct {
 	Links []Link
 	// Fields are the inputs that a refused form has to mend.
 	Fields []Link
+	// Kept is a person's text that was not recorded and has no form any more.
+	Kept string
 }
 
 // Link is a text that leads somewhere on this site.

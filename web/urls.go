@@ -146,6 +146,11 @@ func BulkConfirmURL(id string) string { return BulkURL(id) + "/confirm" }
 // BulkStopURL ends a running bulk.
 func BulkStopURL(id string) string { return BulkURL(id) + "/stop" }
 
+// ReviewsNoteURL is the list with a note on top.
+func ReviewsNoteURL(note string) string {
+	return RouteReviews + "?" + ParamNote + "=" + url.QueryEscape(note)
+}
+
 // AuditURL is the audit trail from the row before the given one; 0 = the newest.
 func AuditURL(before int64) string {
 	if before <= 0 {

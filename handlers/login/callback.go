@@ -173,7 +173,7 @@ func (l *Login) proved(f flow, c *claims) *Error {
 		return nil
 	}
 	if at.Before(f.asked.Add(-clockSkew)) {
-		return errNotFresh(at)
+		return errNotFresh(at, f.to)
 	}
 	return nil
 }

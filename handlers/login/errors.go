@@ -94,12 +94,12 @@ func errNoRole(claim string) *Error {
 		WhatToDo: fmt.Sprintf("You signed in, but none of the values of your claim %q gives a role in Landed. Ask your administrator to add you to one of the groups that do.", claim)}
 }
 
-func errNotFresh(at time.Time) *Error {
+func errNotFresh(at time.Time, to string) *Error {
 	cause := errors.New("the ID token carries no auth_time although a fresh login was asked for: does the provider send it? (login.trust_prompt)")
 	if !at.IsZero() {
 		cause = fmt.Errorf("the ID token says auth_time %s: older than the sign-in that was asked for", at.UTC().Format(time.RFC3339))
 	}
-	return &Error{Status: http.StatusForbidden, Code: CodeNotFresh, Title: "The identity provider did not ask you again", Err: cause, Link: "/",
+	return &Error{Status: http.StatusForbidden, Code: CodeNotFresh, Title: "The identity provider did not ask you again", Err: cause, Link: to,
 		WhatToDo: "This decision needs a fresh login, and the identity provider’s answer does not show one. You are still signed in, and nothing was recorded. " +
 			"Sign out at the identity provider and try again; if that does not help, tell your administrator."}
 }

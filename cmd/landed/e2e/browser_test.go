@@ -255,14 +255,20 @@ func (b *tab) sees(css, text string) {
 // itself.
 func (b *tab) opensUntil(url, css, text string) {
 	b.t.Helper()
+	b.loadsUntil(url, fmt.Sprintf("%q in %s", text, css), holds(css, text))
+}
+
+// loadsUntil loads a page until the condition holds.
+func (b *tab) loadsUntil(url, what, js string) {
+	b.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; <-time.After(200 * time.Millisecond) {
 		b.open(url)
-		ok, err := eval[bool](b, holds(css, text))
+		ok, err := eval[bool](b, js)
 		if err == nil && ok {
 			return
 		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("%q in %s: not within a minute (%v)", text, css, err)
+			b.t.Fatalf("%s: not within a minute (%v)", what, err)
 		}
 	}
 }

@@ -42,9 +42,11 @@ login:
   client_id: {{.IDP.ClientID}}
   client_secret: env:LANDED_CLIENT_SECRET
   allow_insecure_issuer: true
+  trust_prompt: {{.TrustPrompt}}
   scopes: [openid, profile, email, groups]
   roles:
     operator: [landed-operators]
+    approver: [landed-approvers]
     auditor: [landed-auditors]
     viewer: [landed-viewers]
 providers:
@@ -65,18 +67,27 @@ alerts:
       allow_private: true
 policy:
   alert_interval: 1s
-`))
+{{.More}}`))
 
-// startDesk starts Postgres, Dovecot, Dex, a receiver of alerts and Landed.
-func startDesk(t *testing.T) *desk {
+// setup is what one desk has that another has not.
+type setup struct {
+	Provider    func(t *testing.T, callback string) *idp
+	TrustPrompt bool
+	More        string // YAML: the rest of the policy, and what comes after it
+}
+
+// startDesk starts Postgres, Dovecot, an identity provider, a receiver of alerts
+// and Landed.
+func startDesk(t *testing.T, with setup) *desk {
 	t.Helper()
 	listen := freeAddress(t)
 	d := &desk{
 		URL: "http://" + listen, binary: build(t), config: filepath.Join(t.TempDir(), "landed.yaml"),
-		mail: imaptest.StartDovecot(t), idp: startDex(t, "http://"+listen+"/login/callback"), sink: startSink(t),
+		mail: imaptest.StartDovecot(t), idp: with.Provider(t, "http://"+listen+"/login/callback"), sink: startSink(t),
 	}
 	var text bytes.Buffer
-	err := configuration.Execute(&text, map[string]any{"Listen": listen, "IDP": d.idp, "Mail": d.mail.Addr, "User": mailUser, "Sink": d.sink})
+	err := configuration.Execute(&text, map[string]any{"Listen": listen, "IDP": d.idp, "Mail": d.mail.Addr, "User": mailUser, "Sink": d.sink,
+		"TrustPrompt": with.TrustPrompt, "More": with.More})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +198,7 @@ func stop(t *testing.T, cmd *exec.Cmd, exited chan error) {
 
 // job is the work order for one effect.
 func (d *desk) job(run, item, stop string) job {
-	return job{Journal: d.URL, Token: d.Token, IMAP: d.mail.Addr, User: mailUser, Run: run, Item: item, Stop: stop}
+	return job{Journal: d.URL, Token: d.Token, IMAP: d.mail.Addr, User: mailUser, Tool: "send_mail", Run: run, Item: item, Stop: stop}
 }
 
 // mails counts the mails in the Sent folder.

@@ -15,7 +15,7 @@ func TestRoad(t *testing.T) {
 	t.Parallel()
 	readAxe(t) // say at once what is missing, not after a minute
 	browser := startBrowser(t)
-	d := startDesk(t)
+	d := startDesk(t, setup{Provider: startDex})
 	d.checkAll(t)
 	// Landed believes an empty answer only if it finds what it knows to be there.
 	startWorker(t, d.job("run-control", "parcel-0", stopNowhere)).says(t, "done 1")

@@ -30,7 +30,7 @@ func startSink(t *testing.T) *sink {
 	t.Helper()
 	key := make([]byte, 32)
 	rand.Read(key)
-	s := &sink{Secret: "whsec_" + base64.StdEncoding.EncodeToString(key), alerts: make(chan alertData, 16)}
+	s := &sink{Secret: "whsec_" + base64.StdEncoding.EncodeToString(key), alerts: make(chan alertData, 256)}
 	verifier, err := webhook.NewVerifier(s.Secret)
 	if err != nil {
 		t.Fatal(err)

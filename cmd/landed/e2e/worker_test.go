@@ -37,6 +37,7 @@ const (
 type job struct {
 	Journal, Token string // the worker API
 	IMAP, User     string // the mail account
+	Tool           string // send_mail, or another that sends mail just so
 	Run, Item      string // make the key
 	Stop           string
 }
@@ -60,7 +61,7 @@ func runWorker(text string) error {
 	}
 	r := worker.NewRegistry()
 	err = r.Register(worker.ToolSpec{
-		Tool: journal.Tool{Name: "send_mail", Class: journal.ClassAtMostOnce, Provider: "mail", ClientTimeout: time.Second,
+		Tool: journal.Tool{Name: j.Tool, Class: journal.ClassAtMostOnce, Provider: "mail", ClientTimeout: time.Second,
 			DisplayFields: []string{"to", "subject"}},
 		Tracked: true, Run: j.send,
 	})
@@ -76,7 +77,7 @@ func runWorker(text string) error {
 		return err
 	}
 	a, err := worker.New(api, r, worker.Options{}).DoUntilSettled(ctx, worker.Call{
-		Run: worker.Run{RootRun: j.Run, RootRunStartedAt: time.Now()}, Tool: "send_mail", Step: "tell-customer", Item: j.Item,
+		Run: worker.Run{RootRun: j.Run, RootRunStartedAt: time.Now()}, Tool: j.Tool, Step: "tell-customer", Item: j.Item,
 		Subject: j.subject(), Args: args, Lease: 3 * time.Second,
 	})
 	fmt.Println(string(a.Status), a.Attempt)
