@@ -28,6 +28,9 @@ func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) 
 		return b
 	}
 	b.Claimed = claimWarning(c, k, v.Who)
+	if p := k.Proposal; p.Open(k.Now) {
+		b.Waits = "A proposal waits for a second person. What is decided here without one ends it."
+	}
 	b.Draft = web.Draft{Version: strconv.FormatInt(k.Effect.Version, 10), Digest: a.Digest}
 	if len(k.Evidence) > 0 {
 		for _, m := range k.Evidence[0].Matches {
@@ -192,6 +195,9 @@ func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formS
 	}
 	if ask.FourEyes && !d.BreakGlass {
 		p.Button = "Propose it"
+		p.Follows[len(p.Follows)-1] = "Your name, the reason and the evidence that you saw are kept in the audit trail. You can withdraw it as long as nobody approved."
+	} else if w := k.Proposal; w.Open(k.Now) {
+		p.Follows = append(p.Follows, "It ends the proposal “"+verbTitle(w.Decision.Verb, w.Decision.Mode)+"” of "+line(firstOf(w.Decision.Actor.Name, w.Decision.Actor.Subject)).String()+".")
 	}
 	if l, ok := k.LastLook(); ok {
 		p.Looked = c.maybe(l.StartedAt)

@@ -91,7 +91,12 @@ func (s *server) refusalNotice(k *journal.Case, err error) (*web.Notice, int) {
 	case errors.As(err, &se):
 		return staleNotice(now, se), http.StatusConflict
 	case errors.As(err, &be):
-		return blockedNotice(now, journal.Block{Code: be.Reason, Until: be.Until}), http.StatusConflict
+		n := blockedNotice(now, journal.Block{Code: be.Reason, Until: be.Until})
+		if be.Overridable {
+			n.Lines = append(n.Lines, "The policy lets a second person pass over this. If you know that the evidence is wrong, tick it and propose.")
+			n.Links = append([]web.Link{{Text: "To what stands in the way", URL: "#f-overrides"}}, n.Links...)
+		}
+		return n, http.StatusConflict
 	case errors.As(err, &pe):
 		return s.policyNotice(k, pe)
 	}
@@ -128,7 +133,7 @@ func proposalOver(c clock, p *journal.Proposal) string {
 	}
 	text += " " + c.ago(p.EndedAt).Rel
 	if p.EndedReason != "" {
-		text += ": " + web.Visible(p.EndedReason, journal.MaxReasonBytes).String()
+		return text + ": " + web.Visible(p.EndedReason, journal.MaxReasonBytes).String()
 	}
 	return text + "."
 }

@@ -26,6 +26,8 @@ const (
 // DecideBox is the decision form, or the sentence that stands for it.
 type DecideBox struct {
 	Open bool
+	// Waits says that a proposal is open, and what a decision here does to it.
+	Waits string
 	// Closed says why there is no form.
 	Closed  string
 	Draft   Draft
