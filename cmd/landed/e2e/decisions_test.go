@@ -176,7 +176,17 @@ func (w *decisions) propose(b *tab, name, why string) {
 func (w *decisions) fourEyes() {
 	const why, word = "The Sent folder was searched: it is not there.", "I searched it as well, and found none."
 	j, link := w.jobs["four"], w.links["four"]
+	reader := w.tab(mei)
+	w.ready(reader, "four", notLanded)
 	w.propose(w.olivia, "four", why)
+	if !w.screen.NoScript { // who only reads is told that there is more to see
+		reader.sees("[data-live-note]", "This effect changed")
+		reader.click("[data-live-note] button")
+	} else {
+		reader.open(link)
+	}
+	reader.sees("#proposal", "an approver has to say yes")
+	reader.never("main form", "a viewer acts")
 	w.olivia.sees("#proposal", "another person, an approver, has to say yes")
 	w.olivia.never(approveButton, "the proposer approves")
 	w.olivia.never("#outcome", "a proposal has no outcome")
