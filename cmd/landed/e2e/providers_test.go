@@ -14,7 +14,7 @@ func TestProvidersPage(t *testing.T) {
 	t.Parallel()
 	readAxe(t)
 	browser := startBrowser(t)
-	d := startDesk(t)
+	d := startDesk(t, setup{})
 	startWorker(t, d.job("run-control", "parcel-0", stopNowhere)).says(t, "done 1")
 	before := d.mail.Snapshot(t, mailUser, imaptest.SentFolder)
 	for _, s := range screens() {

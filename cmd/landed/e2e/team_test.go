@@ -10,7 +10,7 @@ func TestTeam(t *testing.T) {
 	t.Parallel()
 	readAxe(t)
 	browser := startBrowser(t)
-	d := startDesk(t)
+	d := startDesk(t, setup{})
 	startWorker(t, d.job("run-control", "parcel-0", stopNowhere)).says(t, "done 1")
 	for _, s := range screens() {
 		t.Run(s.Name, func(t *testing.T) { togetherStory{story{t, d, browser, s}}.tell() })
