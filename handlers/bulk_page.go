@@ -251,6 +251,9 @@ func bulkFollows(o journal.BulkOrder, reaches int) []string {
 	if o.Verb == journal.VerbReissue {
 		out = append(out, "Workers may repeat "+web.Count(reaches, "effect", "effects")+". Each order is for one attempt and expires.")
 	}
+	if o.Verb == journal.VerbCloseNotLanded {
+		out = append(out, "Where a tool’s policy is to, the runtime is also asked to undo what the effect’s run has completed; the effect’s own page lists it.")
+	}
 	return append(out, "Each is a decision of its own, one after the other, in the background. Evidence that is too old is pulled again first.",
 		"What has changed since the set was frozen is left alone.",
 		"Your name and reason are kept in the audit trail, for the order and for each decision. It can be stopped; what is decided can’t be taken back.")

@@ -46,7 +46,7 @@ func newDecideBox(c clock, k *journal.Case, a journal.Assessment, v effectView) 
 		b.Errors = f.errors
 	}
 	b.Choices, b.Codes = choices(c, k, a, v, b.Draft.Choice), reasonCodes(b.Draft.Code)
-	if a.BlockFor(journal.VerbCorrect, "") == nil && k.Decidable() && k.Effect.Args != nil {
+	if a.BlockFor(journal.VerbCorrect, "") == nil && k.Decidable() && k.Effect.Args != nil && k.Effect.Compensates == "" {
 		b.CorrectURL = web.CorrectURL(k.Effect.ID)
 	}
 	b.Overrides = overrides(k, a, b.Draft.Overrides)
@@ -106,6 +106,7 @@ func choices(c clock, k *journal.Case, a journal.Assessment, v effectView, chose
 			d := journal.Decision{Verb: verb, Mode: mode, Actor: v.Who}
 			ch.Asks = asksShort(k.Policy.Asks(&k.Snapshot, &d))
 		}
+		ch.Undo = undoBox(k, verb)
 		ch.Checked = chosen == ch.Value && (ch.Blocked == "" || ch.Passable)
 		out = append(out, ch)
 	}
@@ -202,6 +203,7 @@ func newConfirmPage(sh web.Shell, k *journal.Case, a journal.Assessment, f formS
 	if l, ok := k.LastLook(); ok {
 		p.Looked = c.maybe(l.StartedAt)
 	}
+	p.Undo = undoBox(k, d.Verb)
 	if d.Verb == journal.VerbCorrect {
 		p.EditURL = web.CorrectURL(k.Effect.ID)
 	}

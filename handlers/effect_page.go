@@ -149,6 +149,10 @@ func effectFacts(c clock, k *journal.Case, names people) []web.Fact {
 	}
 	link("Takes the place of", e.Supersedes)
 	link("Replaced by", k.SupersededBy)
+	link("Undoes", e.Compensates)
+	if u := k.Compensation; u != nil {
+		link("Undone by ("+strings.ToLower(siblingState(u.State).Text)+")", u.ID)
+	}
 	add("Fingerprint (rule "+fmt.Sprint(e.FingerprintRule)+")", e.Fingerprint, true)
 	add("Traceparent", e.Traceparent, true)
 	add("Retry budget", fmt.Sprintf("%d of %d spent", k.Budget.Spent, k.Budget.Limit), false)

@@ -154,7 +154,7 @@ func newProposalBox(c clock, k *journal.Case, a journal.Assessment, v effectView
 	d := p.Decision
 	b := &web.ProposalBox{URL: web.ProposalURL(k.Effect.ID), ID: p.ID, Title: verbTitle(d.Verb, d.Mode), By: line(firstOf(d.Actor.Name, d.Actor.Subject)),
 		At: c.ago(p.CreatedAt), Expires: c.ago(p.ExpiresAt), Code: web.ReasonCodeText(d.ReasonCode), Reason: web.Visible(d.Reason, journal.MaxReasonBytes),
-		Rules: rulesText(d.Rules), Overrides: passedOver(d.Overrides), Diff: correctionDiff(k, d.Correction), Changed: sinceProposed(k, a, p),
+		Rules: rulesText(d.Rules), Overrides: passedOver(d.Overrides), Diff: correctionDiff(k, d.Correction), Changed: sinceProposed(k, a, p), Undo: undoBox(k, d.Verb),
 		Version: strconv.FormatInt(k.Effect.Version, 10), Digest: a.Digest, Draft: v.Word.reason, Error: v.Word.err}
 	own := v.Who.Same(d.Actor)
 	switch {

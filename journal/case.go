@@ -14,6 +14,12 @@ type Case struct {
 	Team        Team
 	// SupersededBy is the effect that took this one's place, or empty.
 	SupersededBy string
+	// Compensation is the effect that undoes this one, nil if none began.
+	Compensation *Sibling
+	// Undoable is what closing this one as not landed would have undone, what was
+	// completed last first, at most MaxUndoPage, without args and results. Empty
+	// unless the tool's policy is CompensateRun.
+	Undoable []Undoable
 }
 
 // Sibling is another effect of the same root run, for the effect page.

@@ -40,6 +40,9 @@ func (s *Snapshot) admit(d *Decision) (Assessment, Demand, error) {
 	if s.Effect.Version != d.Expected || !s.decidableBy(d.Verb) || s.EvidenceDigest() != d.Digest {
 		return Assessment{}, Demand{}, s.stale(*d)
 	}
+	if d.Verb == VerbCorrect && s.Effect.Compensates != "" { // its args follow from what it undoes, and so does its key
+		return Assessment{}, Demand{}, invalid("args", "of a compensation can't be corrected: re-issue it, or undo it by hand and close it as landed")
+	}
 	as := Assess(s)
 	var over []string
 	for _, b := range as.Blocks[d.Choice()] {
@@ -130,7 +133,7 @@ func (s *Snapshot) carry(d Decision, as Assessment) (Change, error) {
 		c.fence(s, by)
 		c.to(s, StateAbandoned)
 		c.Effect.SettledBy = by
-		c.resolve(s, ResolvedNotLanded, by, d.Reason)
+		c.resolve(s, ResolvedNotLanded, by, d.Reason).Compensate = s.CompensateRun
 	case VerbCorrect:
 		if err := s.correct(c, &d, by); err != nil {
 			return Change{}, err

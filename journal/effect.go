@@ -31,6 +31,7 @@ type Effect struct {
 	FingerprintRule  int    // the version of the rule that made Fingerprint
 	Resume           []byte // raw JSON: how the runtime wants to hear of the decision
 	Supersedes       string // effect id, or empty
+	Compensates      string // effect id of what this one undoes, or empty
 	Traceparent      string
 
 	State        State

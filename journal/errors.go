@@ -24,6 +24,10 @@ var (
 	// ErrSupersedesOpen: the superseded effect is not closed, is contradicted, or
 	// has a successor already (409 supersedes_open).
 	ErrSupersedesOpen = errors.New("supersedes names an effect that is not ABANDONED or REJECTED, is contradicted, or has a successor")
+	// ErrNotCompensable: the effect to undo is not COMMITTED, is of another
+	// namespace or root run, is a compensation itself, or has one under another key
+	// (409 not_compensable).
+	ErrNotCompensable = errors.New("compensates names an effect that is not COMMITTED, is of another namespace or root run, is a compensation itself, or has one already")
 	// ErrCommitConflict: the same attempt was committed with another provider id
 	// (409 commit_conflict). Both are recorded.
 	ErrCommitConflict = errors.New("this attempt was already committed with another provider id; both are recorded")

@@ -114,6 +114,11 @@ func (s *Snapshot) failRefused(c *Change, r FailRequest, actor string) (Change, 
 		c.park(s, ReasonRefusedExposed, actor)
 		return *c, s.failAnswer(c, DirectiveParked, ReasonRefusedExposed, 0)
 	}
+	if s.Effect.Compensates != "" { // what it was to undo still stands: nobody may take that for settled
+		s.spendOrder(c)
+		c.park(s, ReasonUndoRefused, actor)
+		return *c, s.failAnswer(c, DirectiveParked, ReasonUndoRefused, 0)
+	}
 	s.reject(c, r.Error, actor)
 	return *c, s.failAnswer(c, DirectiveRejected, "", 0)
 }
@@ -156,7 +161,7 @@ func (s *Snapshot) failSent(c *Change, r FailRequest, actor string) (Change, Fai
 func (s *Snapshot) lateFail(c *Change, a Attempt, rises bool) (Change, FailAnswer, error) {
 	_, hit := s.Hit()
 	open := s.Effect.State == StateParked || s.Effect.State == StateIntent && !s.Live()
-	if rises && a.Phase == PhaseRefused && a.Final && open && !hit && len(s.grantExposed()) == 0 {
+	if rises && a.Phase == PhaseRefused && a.Final && open && !hit && s.Effect.Compensates == "" && len(s.grantExposed()) == 0 {
 		if _, confirmed := s.Confirmed(); !confirmed {
 			s.reject(c, a.Error, "late_refusal")
 			c.Effect.SettledBy = "late_refusal"

@@ -23,6 +23,7 @@ type BeginRequest struct {
 	ClientTimeout    time.Duration // 0 = the tool's; the larger counts for evidence
 	Resume           []byte        // raw JSON, or nil
 	Supersedes       string
+	Compensates      string // effect id of what this one undoes, or empty
 	Traceparent      string
 	Worker           string // the token's name; set by the server, never by the caller
 }
@@ -161,7 +162,10 @@ type Resolution struct {
 	SuccessorID  string `json:"successor_id,omitempty"`
 	SuccessorKey string `json:"successor_key,omitempty"`
 	// AckedAt, AckedBy: which runtime picked it up; zero while the delivery is open.
-	AckedAt *time.Time      `json:"acked_at,omitempty"`
-	AckedBy string          `json:"acked_by,omitempty"`
-	Outcome json.RawMessage `json:"-"`
+	AckedAt *time.Time `json:"acked_at,omitempty"`
+	AckedBy string     `json:"acked_by,omitempty"`
+	// Compensate asks the runtime to undo the root run's completed effects: it was
+	// closed as not landed, and its tool's policy says so.
+	Compensate bool            `json:"compensate,omitempty"`
+	Outcome    json.RawMessage `json:"-"`
 }

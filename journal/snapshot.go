@@ -27,8 +27,10 @@ type Snapshot struct {
 	Identity []string
 	// Twins are other effects that look like the same deed; read for pages and
 	// decisions only.
-	Twins  []Twin
-	Policy Policy
+	Twins []Twin
+	// CompensateRun is the tool's policy of today; read for decisions only.
+	CompensateRun bool
+	Policy        Policy
 }
 
 // Budget is the retry budget of a turn, or of the root run if there is no turn.

@@ -104,6 +104,7 @@ const (
 	ReasonHit            = "hit"                 // the provider shows it; policy or a person settles
 	ReasonOrderVoid      = "order_void"          // the order expired, or a hit came after it
 	ReasonRefusedExposed = "refused_but_exposed" // refused, but an earlier attempt may have landed
+	ReasonUndoRefused    = "undo_refused"        // a compensation was refused: what it was to undo still stands
 	ReasonBudgetSpent    = "retry_budget_spent"
 	ReasonReplayedError  = "replayed_error"   // the provider repeats a stored error for this key
 	ReasonOrphan         = "orphan"           // a report for an effect that the journal does not know

@@ -22,6 +22,12 @@ type Tool struct {
 	ArgsSchema []byte `json:"-"`
 	// DisplayFields are the members of args that the pages show; empty = all.
 	DisplayFields []string `json:"display_fields,omitempty"`
+	// CompensatedBy is the tool that undoes an effect of this one; empty = nothing
+	// does.
+	CompensatedBy string `json:"compensated_by,omitempty"`
+	// CompensateRun: closing an effect of this tool as not landed asks the runtime
+	// to undo the root run's completed effects.
+	CompensateRun bool `json:"compensate_run,omitempty"`
 }
 
 // Limits of tools and requests; stated in the API document.
@@ -59,6 +65,9 @@ func (t Tool) Validate() error {
 	}
 	if t.KeyWindow < 0 || t.KeyWindow > MaxKeyWindow {
 		return invalid("key_window", "must lie between 1 ms and 400 days")
+	}
+	if err := t.validateCompensation(); err != nil {
+		return err
 	}
 	for _, f := range append(append([]string{}, t.IdentityFields...), t.DisplayFields...) {
 		if f == "" || len(f) > MaxNameBytes {

@@ -64,7 +64,7 @@ func (r BeginRequest) ValidateFields() error {
 	if r.Supersedes != "" && !ValidID(r.Supersedes) {
 		return invalid("supersedes", "must be an effect id")
 	}
-	return nil
+	return r.validateCompensates()
 }
 
 func (r BeginRequest) validateValues() error {

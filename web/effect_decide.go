@@ -84,6 +84,7 @@ type ProposalBox struct {
 	Code            string
 	Reason          Text
 	Rules           string // which ask for the second person
+	Undo            *UndoBox
 	Overrides       []string
 	Diff            []DiffRow // what a correction changes
 	Changed         []string  // since it was proposed
@@ -108,6 +109,7 @@ type Choice struct {
 	// Passable: blocked, and a second person may let it pass.
 	Passable bool
 	Asks     []string // what the policy asks beyond the reason
+	Undo     *UndoBox // what the runtime would be asked to undo
 }
 
 // FieldErrors are the sentences beside the fields.
@@ -145,4 +147,5 @@ type ConfirmPage struct {
 	Overrides  []string  // sentences of what is passed over
 	Diff       []DiffRow // what a correction changes
 	Claimed    string    // another person is on it; empty = none is
+	Undo       *UndoBox  // what the runtime would be asked to undo
 }

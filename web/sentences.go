@@ -230,6 +230,8 @@ func ParkedSentence(reason string) string {
 		return "The order for a further attempt expired, or was voided by something new."
 	case journal.ReasonRefusedExposed:
 		return "The provider refused the last attempt, but an earlier one may have landed."
+	case journal.ReasonUndoRefused:
+		return "The provider refused to undo it, so what it was to undo still stands."
 	case journal.ReasonBudgetSpent:
 		return "The retry budget is spent."
 	case journal.ReasonReplayedError:

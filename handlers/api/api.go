@@ -46,6 +46,7 @@ type Store interface {
 	// AckIn returns journal.ErrNotFound for a resolution outside namespaces; none
 	// means all.
 	AckIn(ctx context.Context, namespaces []string, resolutionID, who string) error
+	Undoable(ctx context.Context, q journal.UndoQuery) (journal.UndoPage, error)
 }
 
 // Tokens finds out who presents a bearer token. It compares hashes.
@@ -136,5 +137,6 @@ func (a *API) routes() []route {
 		{"GET", "/effects/:id/decision", a.decision},
 		{"GET", "/decisions", a.decisions},
 		{"POST", "/decisions/:id/ack", a.ack},
+		{"GET", "/runs", a.undoable},
 	}
 }

@@ -142,6 +142,7 @@ func forms() map[string]form {
 		"handle":     through("Handle", func(b []byte) (journal.HandleRequest, error) { return wire.DecodeHandle(id, b) }, wire.EncodeHandle),
 		"resolution": plain("Resolution", func() any { return new(journal.Resolution) }),
 		"feed":       plain("Feed", func() any { return new(wire.Feed) }),
+		"undoPage":   through("UndoPage", wire.DecodeUndoPage, wire.EncodeUndoPage),
 		"effect":     through("Effect", wire.DecodeEffect, wire.EncodeEffect),
 	}
 }

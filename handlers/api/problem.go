@@ -58,6 +58,7 @@ func kinds() []kind {
 		{journal.ErrClaimUsed, 409, wire.CodeClaimUsed, "The claim id was used", 0},
 		{journal.ErrCommitConflict, 409, wire.CodeCommitConflict, "Committed with another provider id", 0},
 		{journal.ErrSupersedesOpen, 409, wire.CodeSupersedesOpen, "The superseded effect is open", 0},
+		{journal.ErrNotCompensable, 409, wire.CodeNotCompensable, "It can't be undone by this", 0},
 		{journal.ErrConflict, 409, wire.CodeConflict, "Changed at the same time", time.Second},
 		{journal.ErrExpired, 410, wire.CodeExpired, "The key's effect was purged", 0},
 		{journal.ErrNotJournaled, 422, wire.CodeNotJournaled, "A read_only tool", 0},

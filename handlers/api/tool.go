@@ -71,5 +71,5 @@ func sameTool(a, b journal.Tool) bool {
 		a.KeyWindow.Truncate(time.Millisecond) == b.KeyWindow.Truncate(time.Millisecond) &&
 		a.ClientTimeout.Truncate(time.Millisecond) == b.ClientTimeout.Truncate(time.Millisecond) &&
 		slices.Equal(a.IdentityFields, b.IdentityFields) && slices.Equal(a.DisplayFields, b.DisplayFields) &&
-		bytes.Equal(a.ArgsSchema, b.ArgsSchema)
+		bytes.Equal(a.ArgsSchema, b.ArgsSchema) && a.CompensatedBy == b.CompensatedBy && a.CompensateRun == b.CompensateRun
 }

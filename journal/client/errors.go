@@ -52,6 +52,8 @@ func sentinel(c wire.Code) error {
 		return journal.ErrCommitConflict
 	case wire.CodeSupersedesOpen:
 		return journal.ErrSupersedesOpen
+	case wire.CodeNotCompensable:
+		return journal.ErrNotCompensable
 	case wire.CodeConflict:
 		return journal.ErrConflict
 	case wire.CodeExpired:

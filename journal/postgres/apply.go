@@ -226,7 +226,8 @@ func (s *Store) applyAudited(ctx context.Context, tx pgx.Tx, l *loaded, c journa
 
 func (s *Store) deliver(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change, r journal.Resolution, seq int64) error {
 	p := sqlc.AddDeliveryParams{ID: r.ID, AuditSeq: seq, EffectID: l.Effect.ID, EffectVersion: l.Effect.Version + 1, Kind: string(r.Kind),
-		ByWhom: r.By, Reason: clean(r.Reason, journal.MaxReasonBytes), OrderID: strPtr(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At, SuccessorID: strPtr(r.SuccessorID), SuccessorKey: r.SuccessorKey}
+		ByWhom: r.By, Reason: clean(r.Reason, journal.MaxReasonBytes), OrderID: strPtr(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At,
+		Compensate: r.Compensate, SuccessorID: strPtr(r.SuccessorID), SuccessorKey: r.SuccessorKey}
 	if c.AckOpen != "" { // the worker that makes this change learns the outcome by it
 		p.AckedAt, p.AckedBy = &l.Now, c.AckOpen
 	}

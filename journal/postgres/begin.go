@@ -21,7 +21,8 @@ func (s *Store) RegisterTool(ctx context.Context, t journal.Tool) error {
 		return err
 	}
 	p := sqlc.PutToolParams{Name: t.Name, Class: string(t.Class), Provider: t.Provider, KeyWindowMs: ms(t.KeyWindow),
-		ClientTimeoutMs: ms(t.ClientTimeout), IdentityFields: list(t.IdentityFields), DisplayFields: list(t.DisplayFields), ArgsSchema: t.ArgsSchema}
+		ClientTimeoutMs: ms(t.ClientTimeout), IdentityFields: list(t.IdentityFields), DisplayFields: list(t.DisplayFields), ArgsSchema: t.ArgsSchema,
+		CompensatedBy: t.CompensatedBy, CompensateRun: t.CompensateRun}
 	_, err := s.q.PutTool(ctx, s.pool, p)
 	s.tools.Delete(t.Name)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -90,6 +91,9 @@ func (s *Store) insertError(err error) error {
 	if isCode(err, "23505") && constraint(err) == "effects_successor" {
 		return journal.ErrSupersedesOpen
 	}
+	if isCode(err, "23505") && constraint(err) == "effects_compensation" {
+		return journal.ErrNotCompensable
+	}
 	return mapError("beginning an effect", err)
 }
 
@@ -106,7 +110,7 @@ func (s *Store) insert(ctx context.Context, t toolRow, r journal.BeginRequest, f
 		FingerprintRule: journal.FingerprintRule, Resume: r.Resume, Traceparent: r.Traceparent,
 		ClaimID: r.ClaimID, LeaseToken: token, Worker: r.Worker, LeaseMs: ms(lease), Tool: r.Tool, ToolVersion: t.Version, KeyHash: keyHash(r.Namespace, r.Key),
 	}
-	row, err := s.insertRow(ctx, p, r.Supersedes)
+	row, err := s.insertRow(ctx, p, r.Supersedes, r.Compensates)
 	if err != nil {
 		return journal.BeginAnswer{}, err
 	}
@@ -120,9 +124,13 @@ func (s *Store) insert(ctx context.Context, t toolRow, r journal.BeginRequest, f
 // insertRow writes with whoever writes now. A batch that failed as a whole says
 // nothing of the row: it is written again alone, and if it was there already,
 // begin finds it by its claim id.
-func (s *Store) insertRow(ctx context.Context, p sqlc.BeginEffectParams, supersedes string) (sqlc.BeginEffectRow, error) {
+func (s *Store) insertRow(ctx context.Context, p sqlc.BeginEffectParams, supersedes, compensates string) (sqlc.BeginEffectRow, error) {
 	if supersedes != "" {
 		row, err := s.q.BeginSuccessor(ctx, s.pool, successor(p, supersedes))
+		return sqlc.BeginEffectRow(row), err
+	}
+	if compensates != "" {
+		row, err := s.q.BeginCompensation(ctx, s.pool, compensation(p, compensates))
 		return sqlc.BeginEffectRow(row), err
 	}
 	if s.begins != nil {
@@ -206,6 +214,8 @@ func (s *Store) beginExisting(ctx context.Context, t toolRow, r journal.BeginReq
 		return a, false, journal.ErrExpired
 	case r.Supersedes != "" && !s.supersedable(ctx, r):
 		return a, false, journal.ErrSupersedesOpen
+	case r.Compensates != "" && !s.compensable(ctx, r):
+		return a, false, journal.ErrNotCompensable
 	case beforeRecovery(meta, r):
 		a, err = s.parkAtBirth(ctx, t, r, fp, meta.DbNow)
 		return a, errors.Is(err, errConflict), err
@@ -227,14 +237,18 @@ func (s *Store) identity(l *loaded, t toolRow, r journal.BeginRequest, fp string
 		was, err := journal.Fingerprint(t.IdentityFields, journal.BeginRequest{Args: l.Effect.Args})
 		same = err == nil && was == fp
 	}
+	undoes := l.Effect.Compensates == r.Compensates
 	if l.Effect.Corrected && l.Effect.Tool == r.Tool { // its args are a person's: whoever begins it runs those
 		return journal.Change{}, nil
 	}
-	if same && l.Effect.Tool == r.Tool || l.Effect.Orphan && l.Effect.Tool == r.Tool {
+	if same && undoes && l.Effect.Tool == r.Tool || l.Effect.Orphan && l.Effect.Tool == r.Tool {
 		return journal.Change{}, nil
 	}
 	e := &journal.KeyReusedError{EffectID: l.Effect.ID, Tool: l.Effect.Tool}
 	e.Fields, _ = journal.DiffArgs(t.IdentityFields, l.Effect.Args, r.Args)
+	if !undoes {
+		e.Fields = append([]journal.FieldDiff{{Field: "compensates", Was: l.Effect.Compensates, Now: r.Compensates}}, e.Fields...)
+	}
 	if l.Effect.Tool != r.Tool {
 		e.Fields = append([]journal.FieldDiff{{Field: "tool", Was: l.Effect.Tool, Now: r.Tool}}, e.Fields...)
 	}

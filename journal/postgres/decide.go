@@ -29,6 +29,9 @@ func (s *Store) decide(ctx context.Context, d journal.Decision, move func(*journ
 		if err := s.readAround(ctx, tx, &l.Snapshot); err != nil {
 			return journal.Change{}, false, err
 		}
+		if err := s.readPolicy(ctx, tx, &l.Snapshot); err != nil {
+			return journal.Change{}, false, err
+		}
 		c, err := move(&l.Snapshot)
 		if err != nil {
 			return c, false, err

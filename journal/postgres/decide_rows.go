@@ -43,6 +43,9 @@ func (s *Store) decisionEntry(l *loaded, c journal.Change, d journal.Decision) a
 	if d.BreakGlass {
 		put("break_glass", "yes")
 	}
+	if len(c.Resolutions) > 0 && c.Resolutions[0].Compensate {
+		put("compensate_run", "yes")
+	}
 	if a := d.Approval; a != nil {
 		put("proposal", a.ProposalID)
 		put("approver", "operator:"+a.Actor.Subject)

@@ -257,6 +257,10 @@ func hotReads(e journal.Effect) []read {
 			_, err := s.EffectByKey(ctx, e.Namespace, e.Key)
 			return err
 		}},
+		{"what is left to undo", 60, func(ctx context.Context, s *postgres.Store) error {
+			_, err := s.Undoable(ctx, journal.UndoQuery{Namespace: e.Namespace, RootRun: e.RootRun})
+			return err
+		}},
 		{"case with siblings", 60, func(ctx context.Context, s *postgres.Store) error { _, err := s.Case(ctx, e.ID); return err }},
 		{"stuck effects and overdue orders", 60, func(ctx context.Context, s *postgres.Store) error { _, err := s.Sweep(ctx, 50); return err }},
 		{"due looks", 60, func(ctx context.Context, s *postgres.Store) error {
@@ -302,6 +306,7 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	d.exec(fillPlans, planEffects)
+	d.exec("insert into tools (name, class, client_timeout_ms, compensated_by) select 'tool-' || i, 'at_most_once', 1, 'cancel' from generate_series(0, 18) i")
 	stuck := d.begin(request("mail.send", "stuck"))
 	d.pass(stuck.EffectID, time.Hour)
 	d.exec("vacuum analyze effects; analyze")

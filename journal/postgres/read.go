@@ -29,6 +29,9 @@ func (s *Store) Case(ctx context.Context, id string) (journal.Case, error) {
 	if err := s.caseHistory(ctx, &c); err != nil {
 		return c, err
 	}
+	if err := s.caseCompensation(ctx, &c); err != nil {
+		return c, err
+	}
 	next, err := s.q.SuccessorOf(ctx, s.pool, id)
 	if err == nil {
 		c.SupersededBy = next

@@ -150,11 +150,15 @@ func (s *Store) parkAtBirth(ctx context.Context, t toolRow, r journal.BeginReque
 		KeyWindowMs: ms(t.KeyWindow), ClientTimeoutMs: ms(max(t.ClientTimeout, r.ClientTimeout)), RootRun: r.RootRun, RootRunStartedAt: timePtr(r.RootRunStartedAt),
 		Turn: r.Turn, Run: r.Run, Step: r.Step, Operation: r.Operation, Subject: r.Subject, Amount: r.Amount, Currency: r.Currency, Labels: labels(r.Labels),
 		Args: r.Args, Fingerprint: fp, FingerprintRule: journal.FingerprintRule, Resume: r.Resume, Traceparent: r.Traceparent,
-		State: string(journal.StateParked), ParkedReason: journal.ReasonRestored, At: now, Attempt: 1, LeaseToken: journal.NewToken(), Worker: r.Worker}
+		State: string(journal.StateParked), ParkedReason: journal.ReasonRestored, At: now, Attempt: 1, LeaseToken: journal.NewToken(), Worker: r.Worker,
+		Compensates: strPtr(r.Compensates)}
 	if s.look(t.Provider) {
 		p.NextLookAt = &now
 	}
 	if err := s.q.InsertEffectRow(ctx, s.pool, p); err != nil {
+		if isCode(err, "23505") && constraint(err) == "effects_compensation" {
+			return journal.BeginAnswer{}, journal.ErrNotCompensable
+		}
 		if isCode(err, "23505") {
 			return journal.BeginAnswer{}, errConflict
 		}

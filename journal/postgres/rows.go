@@ -16,7 +16,7 @@ func toEffect(r sqlc.Effect) (journal.Effect, error) {
 		RootRun: r.RootRun, RootRunStartedAt: timeOf(r.RootRunStartedAt), Turn: r.Turn, Run: r.Run, Step: r.Step,
 		Operation: r.Operation, Subject: r.Subject, Amount: r.Amount, Currency: r.Currency,
 		Args: r.Args, Fingerprint: r.Fingerprint, FingerprintRule: int(r.FingerprintRule), Resume: r.Resume,
-		Supersedes: strOf(r.Supersedes), Traceparent: r.Traceparent,
+		Supersedes: strOf(r.Supersedes), Compensates: strOf(r.Compensates), Traceparent: r.Traceparent,
 		State: journal.State(r.State), Version: r.Version, Attempt: int(r.Attempt), Issue: int(r.Issue),
 		ParkedReason: r.ParkedReason, RetryAt: timeOf(r.RetryAt), ClearedAttempt: int(r.ClearedAttempt),
 		Result: r.Result, ProviderID: r.ProviderID, SettledBy: r.SettledBy, Refusal: r.Refusal,
@@ -84,7 +84,7 @@ func (row resolutionRow) resolution() journal.Resolution {
 	return journal.Resolution{ID: r.ID, Cursor: r.AuditSeq, EffectID: r.EffectID, EffectVersion: r.EffectVersion,
 		Namespace: row.Namespace, Key: row.Key, Kind: journal.ResolutionKind(r.Kind), By: r.ByWhom, Reason: r.Reason,
 		OrderID: strOf(r.OrderID), OrderExpiresAt: r.OrderExpiresAt, At: r.At, AckedAt: r.AckedAt, AckedBy: r.AckedBy,
-		SuccessorID: strOf(r.SuccessorID), SuccessorKey: r.SuccessorKey}
+		SuccessorID: strOf(r.SuccessorID), SuccessorKey: r.SuccessorKey, Compensate: r.Compensate}
 }
 
 func toDecision(r sqlc.Decision) journal.Decision {
@@ -142,5 +142,5 @@ type toolRow struct {
 func toTool(r sqlc.Tool) toolRow {
 	return toolRow{Version: r.Version, Tool: journal.Tool{Name: r.Name, Class: journal.Class(r.Class), Provider: r.Provider,
 		KeyWindow: fromMS(r.KeyWindowMs), ClientTimeout: fromMS(r.ClientTimeoutMs), IdentityFields: r.IdentityFields,
-		DisplayFields: r.DisplayFields, ArgsSchema: r.ArgsSchema}}
+		DisplayFields: r.DisplayFields, ArgsSchema: r.ArgsSchema, CompensatedBy: r.CompensatedBy, CompensateRun: r.CompensateRun}}
 }

@@ -46,6 +46,7 @@ type Call struct {
 	ClientTimeout time.Duration // 0 = the tool's
 	Resume        []byte        // raw JSON: how the runtime wants to hear of a decision
 	Supersedes    string        // effect id of the closed effect that this one replaces
+	Compensates   string        // effect id of the completed effect that this one undoes; Compensate sets it
 	Traceparent   string
 }
 
@@ -72,6 +73,6 @@ func (c Call) beginRequest(key string) journal.BeginRequest {
 		Turn: c.Run.Turn, Run: c.Run.Run, Step: c.Step, Operation: c.operation(),
 		Subject: c.Subject, Amount: c.Amount, Currency: c.Currency, Labels: c.Labels,
 		Args: c.Args, Lease: c.Lease, ClientTimeout: c.ClientTimeout,
-		Resume: c.Resume, Supersedes: c.Supersedes, Traceparent: c.Traceparent,
+		Resume: c.Resume, Supersedes: c.Supersedes, Compensates: c.Compensates, Traceparent: c.Traceparent,
 	}
 }

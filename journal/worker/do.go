@@ -142,7 +142,7 @@ func (w *Worker) beginFailed(err error) Answer {
 		return a
 	case errors.As(err, &invalid):
 		return replan(err.Error())
-	case errors.Is(err, journal.ErrSupersedesOpen), errors.Is(err, journal.ErrUnknownTool), errors.Is(err, journal.ErrNotJournaled):
+	case errors.Is(err, journal.ErrSupersedesOpen), errors.Is(err, journal.ErrNotCompensable), errors.Is(err, journal.ErrUnknownTool), errors.Is(err, journal.ErrNotJournaled):
 		return replan(err.Error())
 	}
 	reason := "journal_unavailable"

@@ -49,6 +49,32 @@
 // and a later attempt finishes what an earlier one left. It has Gmail, Microsoft
 // Graph, JMAP and Stripe, and takes other providers as three functions.
 //
+// # Undoing a run
+//
+// A tool may name the tool that undoes it (Tool.CompensatedBy). Once a run does
+// nothing more, because it failed or because a resolution carries Compensate,
+// Compensate undoes what the run completed, the last effect first:
+//
+//	done, err := w.Compensate(ctx, worker.Run{RootRun: run.ID, RootRunStartedAt: run.Started}, worker.Undo{
+//		Run: func(ctx context.Context, g *worker.Grant, d worker.Done) (worker.Outcome, error) {
+//			out, err := cancel(ctx, d.ProviderID, g.ProviderKey())
+//			if errors.Is(err, errGone) { // somebody took it back before: undone
+//				return worker.Outcome{ProviderID: d.ProviderID, Replayed: true}, nil
+//			}
+//			return out, err
+//		},
+//	})
+//	for _, u := range done.Open() { // a person decides these, or they are tried again
+//		log.Warn("not undone", "effect", u.Effect.EffectID, "status", u.Answer.Status, "reason", u.Answer.Reason)
+//	}
+//
+// Each undo is an effect of the compensating tool, under the key
+// "<root run>/undo/<effect id>": a worker that is killed half-way and starts over
+// undoes the rest and nothing twice. One that is refused or whose outcome is
+// unknown is parked for an operator and does not stop the others; after the
+// decision call Compensate again. An undo that was closed as not landed stays so:
+// what it was to undo is then a person's to undo outside of the journal.
+//
 // # Limits
 //
 // A process that is paused between the last check and the write can still send

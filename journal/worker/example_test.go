@@ -59,3 +59,50 @@ func Example() {
 	// done re_1 false <nil>
 	// done re_1 true <nil>
 }
+
+func ExampleWorker_Compensate() {
+	book := func(ctx context.Context, call worker.Call) (worker.Outcome, error) {
+		if err := worker.Sending(ctx); err != nil {
+			return worker.Outcome{}, err
+		}
+		return worker.Outcome{ProviderID: call.Item + "-1"}, nil
+	}
+	cancel := func(ctx context.Context, _ *worker.Grant, d worker.Done) (worker.Outcome, error) {
+		if err := worker.Sending(ctx); err != nil {
+			return worker.Outcome{}, err
+		}
+		fmt.Println("cancelled", d.ProviderID)
+		return worker.Outcome{}, nil
+	}
+	r := worker.NewRegistry()
+	for _, s := range []worker.ToolSpec{
+		{Tool: journal.Tool{Name: "book", Class: journal.ClassAtMostOnce, ClientTimeout: time.Second, CompensatedBy: "cancel"}, Run: book},
+		{Tool: journal.Tool{Name: "cancel", Class: journal.ClassAtMostOnce, ClientTimeout: time.Second}, Run: book},
+	} {
+		if err := r.Register(s); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	ctx, store := context.Background(), workertest.NewMemory()
+	if err := r.Sync(ctx, store); err != nil {
+		fmt.Println(err)
+		return
+	}
+	w, run := worker.New(store, r, worker.Options{}), worker.Run{RootRun: "trip-7"}
+	for _, what := range []string{"flight", "hotel"} {
+		if _, err := w.Do(ctx, worker.Call{Run: run, Tool: "book", Step: "book", Item: what}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for range 2 { // the second time there is nothing left
+		done, err := w.Compensate(ctx, run, worker.Undo{Run: cancel})
+		fmt.Println(len(done.Effects), len(done.Open()), err)
+	}
+	// Output:
+	// cancelled hotel-1
+	// cancelled flight-1
+	// 2 0 <nil>
+	// 0 0 <nil>
+}

@@ -30,4 +30,7 @@ type Journal interface {
 	Decisions(ctx context.Context, after int64, limit int) ([]journal.Resolution, error)
 	// Ack closes the delivery of a resolution.
 	Ack(ctx context.Context, resolutionID string) error
+	// Undoable lists what is left to undo of a root run, what was completed last
+	// first.
+	Undoable(ctx context.Context, q journal.UndoQuery) (journal.UndoPage, error)
 }

@@ -72,6 +72,11 @@ type Tool struct {
 	ClientTimeout  Duration `yaml:"client_timeout"`
 	IdentityFields []string `yaml:"identity_fields"`
 	DisplayFields  []string `yaml:"display_fields"`
+	// CompensatedBy is the tool that undoes an effect of this one.
+	CompensatedBy string `yaml:"compensated_by"`
+	// CompensateRun: closing one of its effects as not landed asks the runtime to
+	// undo the root run's completed effects.
+	CompensateRun bool `yaml:"compensate_run"`
 	// SettleFound settles an effect as landed once the provider shows exactly one
 	// object with its reference, without a person. It never orders a repeat.
 	SettleFound bool `yaml:"settle_found"`
@@ -90,7 +95,8 @@ func (c *Config) JournalPolicy() journal.Policy {
 // Journal returns the tool as the journal knows it.
 func (t Tool) Journal() journal.Tool {
 	return journal.Tool{Name: t.Name, Class: journal.Class(t.Class), Provider: t.Provider, KeyWindow: t.KeyWindow.D(),
-		ClientTimeout: t.ClientTimeout.D(), IdentityFields: t.IdentityFields, DisplayFields: t.DisplayFields}
+		ClientTimeout: t.ClientTimeout.D(), IdentityFields: t.IdentityFields, DisplayFields: t.DisplayFields,
+		CompensatedBy: t.CompensatedBy, CompensateRun: t.CompensateRun}
 }
 
 // Alert is one sink.

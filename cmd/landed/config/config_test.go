@@ -21,7 +21,7 @@ providers:
   mail:
     imap: {address: "imap.example.com:993", username: sent, password: "file:/run/secrets/imap", sent_appended: true}
 tools:
-  - {name: mail.send, class: at_most_once, provider: mail, client_timeout: 30s}
+  - {name: mail.send, class: at_most_once, provider: mail, client_timeout: 30s, compensated_by: mail.recall, compensate_run: true}
 policy:
   evidence_max_age: 2m
 `
@@ -35,7 +35,8 @@ func TestParse(t *testing.T) {
 	if got := c.Policy.Journal().BulkMax; got != 500 {
 		t.Errorf("%d may be decided together, want 500", got)
 	}
-	if c.Listen != "127.0.0.1:8080" || c.Policy.Journal().EvidenceMaxAge != 2*time.Minute || c.Tools[0].Journal().ClientTimeout != 30*time.Second {
+	if c.Listen != "127.0.0.1:8080" || c.Policy.Journal().EvidenceMaxAge != 2*time.Minute || c.Tools[0].Journal().ClientTimeout != 30*time.Second ||
+		c.Tools[0].Journal().CompensatedBy != "mail.recall" || !c.Tools[0].Journal().CompensateRun {
 		t.Errorf("%+v", c)
 	}
 }
@@ -48,6 +49,7 @@ func TestParse_Refuses(t *testing.T) {
 		{"unknown role", "operator: [oncall]", "root: [oncall]", "none of viewer"},
 		{"no adapter", "imap: {address", "rt: {url: x}\n    imap: {address", "exactly one adapter"},
 		{"unclassified tool", "class: at_most_once, ", "", "class is missing"},
+		{"a tool that undoes itself", "mail.recall", "mail.send", "compensated_by names the tool itself"},
 		{"bad duration", "2m", "two minutes", "write it like 30s"},
 		{"external URL with a path", "landed.example.com", "example.com/landed", "external_url"},
 		{"more at once than a grouping reads", "evidence_max_age: 2m", "bulk_max: 2001", "between 1 and 2000"},

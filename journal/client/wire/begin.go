@@ -29,6 +29,7 @@ type beginForm struct {
 	Resume           json.RawMessage   `json:"resume,omitempty"`
 	ResumeBase64     *string           `json:"resume_base64,omitempty"`
 	Supersedes       string            `json:"supersedes,omitempty"`
+	Compensates      string            `json:"compensates,omitempty"`
 	Traceparent      string            `json:"traceparent,omitempty"`
 }
 
@@ -36,7 +37,7 @@ type beginForm struct {
 func EncodeBegin(r journal.BeginRequest) ([]byte, error) {
 	f := beginForm{Namespace: r.Namespace, Key: r.Key, ClaimID: r.ClaimID, Tool: r.Tool, RootRun: r.RootRun, Turn: r.Turn, Run: r.Run,
 		Step: r.Step, Operation: r.Operation, Subject: r.Subject, Amount: r.Amount, Currency: r.Currency, Labels: r.Labels,
-		Lease: span{d: r.Lease}, ClientTimeout: span{d: r.ClientTimeout}, Supersedes: r.Supersedes, Traceparent: r.Traceparent}
+		Lease: span{d: r.Lease}, ClientTimeout: span{d: r.ClientTimeout}, Supersedes: r.Supersedes, Compensates: r.Compensates, Traceparent: r.Traceparent}
 	if !r.RootRunStartedAt.IsZero() {
 		f.RootRunStartedAt = r.RootRunStartedAt.Format(time.RFC3339Nano)
 	}
@@ -51,7 +52,7 @@ func DecodeBegin(body []byte) (journal.BeginRequest, error) {
 	}
 	r := journal.BeginRequest{Namespace: f.Namespace, Key: f.Key, ClaimID: f.ClaimID, Tool: f.Tool, RootRun: f.RootRun, Turn: f.Turn, Run: f.Run,
 		Step: f.Step, Operation: f.Operation, Subject: f.Subject, Amount: f.Amount, Currency: f.Currency, Labels: f.Labels,
-		Supersedes: f.Supersedes, Traceparent: f.Traceparent}
+		Supersedes: f.Supersedes, Compensates: f.Compensates, Traceparent: f.Traceparent}
 	var err error
 	if f.RootRunStartedAt != "" {
 		if r.RootRunStartedAt, err = time.Parse(time.RFC3339Nano, f.RootRunStartedAt); err != nil {

@@ -32,6 +32,7 @@ type Effect struct {
 	Args             []byte              `json:"-"` // byte for byte
 	Result           []byte              `json:"-"` // byte for byte
 	Supersedes       string              `json:"supersedes,omitempty"`
+	Compensates      string              `json:"compensates,omitempty"`
 	Traceparent      string              `json:"traceparent,omitempty"`
 	State            journal.State       `json:"state"`
 	Version          int64               `json:"version"`
@@ -93,7 +94,7 @@ func NewEffect(s *journal.Snapshot) Effect {
 	out := Effect{ID: e.ID, Namespace: e.Namespace, Key: e.Key, Ref: e.Ref, Tool: e.Tool, Class: e.Class, Provider: e.Provider,
 		KeyWindowMS: floorMS(e.KeyWindow), ClientTimeoutMS: floorMS(e.ClientTimeout), RootRun: e.RootRun, RootRunStartedAt: e.RootRunStartedAt,
 		Turn: e.Turn, Run: e.Run, Step: e.Step, Operation: e.Operation, Subject: e.Subject, Amount: e.Amount, Currency: e.Currency,
-		Labels: e.Labels, Args: e.Args, Result: e.Result, Supersedes: e.Supersedes, Traceparent: e.Traceparent,
+		Labels: e.Labels, Args: e.Args, Result: e.Result, Supersedes: e.Supersedes, Compensates: e.Compensates, Traceparent: e.Traceparent,
 		State: e.State, Version: e.Version, Live: s.Live(), Attempt: e.Attempt, Issue: e.Issue, ParkedReason: e.ParkedReason, RetryAt: e.RetryAt,
 		ProviderID: e.ProviderID, SettledBy: e.SettledBy, Refusal: e.Refusal, Contradicted: e.Contradicted, ProbablyDouble: e.ProbablyDouble,
 		Orphan: e.Orphan, GaveUp: e.GaveUp, Drifted: e.Drifted, CreatedAt: e.CreatedAt, StateAt: e.StateAt,

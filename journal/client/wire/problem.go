@@ -23,6 +23,7 @@ const (
 	CodeLeaseLost        Code = "lease_lost"
 	CodeCommitConflict   Code = "commit_conflict"
 	CodeSupersedesOpen   Code = "supersedes_open"
+	CodeNotCompensable   Code = "not_compensable"
 	CodeConflict         Code = "conflict"
 	CodeStale            Code = "stale"
 	CodeBlocked          Code = "blocked"
@@ -45,7 +46,7 @@ const (
 // Codes lists all codes, in the order of the API's document.
 func Codes() []Code {
 	return []Code{CodeUnauthorized, CodeForbidden, CodeNotFound, CodeInProgress, CodeRetryLater, CodeVerifying,
-		CodeClaimUsed, CodeLeaseLost, CodeCommitConflict, CodeSupersedesOpen, CodeConflict, CodeStale, CodeBlocked, CodeExpired, CodeTooLarge,
+		CodeClaimUsed, CodeLeaseLost, CodeCommitConflict, CodeSupersedesOpen, CodeNotCompensable, CodeConflict, CodeStale, CodeBlocked, CodeExpired, CodeTooLarge,
 		CodeUnsupportedMedia, CodeInvalid, CodeKeyReused, CodeNotJournaled, CodeUnknownTool, CodeUnknownAttempt, CodeTooManyWaiting,
 		CodeInternal, CodeRestored, CodeUnavailable}
 }

@@ -15,12 +15,14 @@ type toolForm struct {
 	ArgsSchema     json.RawMessage `json:"args_schema,omitempty"`
 	SchemaBase64   *string         `json:"args_schema_base64,omitempty"`
 	DisplayFields  []string        `json:"display_fields,omitempty"`
+	CompensatedBy  string          `json:"compensated_by,omitempty"`
+	CompensateRun  bool            `json:"compensate_run,omitempty"`
 }
 
 // EncodeTool writes a tool without its name, which is in the address.
 func EncodeTool(t journal.Tool) ([]byte, error) {
 	return encode(toolForm{Class: string(t.Class), Provider: t.Provider, KeyWindow: span{d: t.KeyWindow}, ClientTimeout: span{d: t.ClientTimeout},
-		IdentityFields: t.IdentityFields, DisplayFields: t.DisplayFields}, rawMember{"args_schema", t.ArgsSchema})
+		IdentityFields: t.IdentityFields, DisplayFields: t.DisplayFields, CompensatedBy: t.CompensatedBy, CompensateRun: t.CompensateRun}, rawMember{"args_schema", t.ArgsSchema})
 }
 
 // DecodeTool reads a tool; its values are the journal's to judge.
@@ -29,7 +31,8 @@ func DecodeTool(name string, body []byte) (journal.Tool, error) {
 	if err := readStrict(body, &f, beforeEffect); err != nil {
 		return journal.Tool{}, err
 	}
-	t := journal.Tool{Name: name, Class: journal.Class(f.Class), Provider: f.Provider, IdentityFields: f.IdentityFields, DisplayFields: f.DisplayFields}
+	t := journal.Tool{Name: name, Class: journal.Class(f.Class), Provider: f.Provider, IdentityFields: f.IdentityFields, DisplayFields: f.DisplayFields,
+		CompensatedBy: f.CompensatedBy, CompensateRun: f.CompensateRun}
 	var err error
 	if t.KeyWindow, err = f.KeyWindow.get("key_window"); err != nil {
 		return t, err

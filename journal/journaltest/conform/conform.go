@@ -37,13 +37,14 @@ type Journal interface {
 	Decision(ctx context.Context, effectID string, after int64, wait time.Duration) (*journal.Resolution, error)
 	Decisions(ctx context.Context, after int64, limit int) ([]journal.Resolution, error)
 	Ack(ctx context.Context, resolutionID string) error
+	Undoable(ctx context.Context, q journal.UndoQuery) (journal.UndoPage, error)
 }
 
 // Run runs the suite. over makes the journal under test on a store; reports
 // through it must carry WorkerName.
 func Run(t *testing.T, over func(t *testing.T, s *postgres.Store) Journal) {
 	t.Helper()
-	for _, group := range [][]testCase{beginCases(), refusedCases(), commitCases(), failCases(), leaseCases(), decisionCases(), contentCases()} {
+	for _, group := range [][]testCase{beginCases(), refusedCases(), commitCases(), failCases(), leaseCases(), decisionCases(), contentCases(), compensationCases()} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()

@@ -36,9 +36,9 @@ select * from decisions where effect_id = @effect_id order by audit_seq;
 select * from decisions where id = @id;
 
 -- name: AddDelivery :exec
-insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by, successor_id, successor_key)
+insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by, successor_id, successor_key, compensate)
 values (@id, @audit_seq, @effect_id, (select e.namespace from effects e where e.id = @effect_id), @effect_version, @kind, @by_whom, @reason,
-    sqlc.narg(order_id), sqlc.narg(order_expires_at), @at, sqlc.narg(acked_at), @acked_by, sqlc.narg(successor_id), @successor_key);
+    sqlc.narg(order_id), sqlc.narg(order_expires_at), @at, sqlc.narg(acked_at), @acked_by, sqlc.narg(successor_id), @successor_key, @compensate);
 
 -- name: AckDeliveries :exec
 update deliveries set acked_at = clock_timestamp(), acked_by = @acked_by where effect_id = @effect_id and acked_at is null;

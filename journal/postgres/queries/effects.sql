@@ -150,11 +150,11 @@ insert into effects (
     id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at,
     turn, run, step, operation, subject, amount, currency, labels, args, fingerprint, fingerprint_rule, resume, traceparent,
     state, parked_reason, result, provider_id, settled_by, orphan, open_delivery, next_look_at, created_at, state_at,
-    attempt, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, fenced_at)
+    attempt, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, fenced_at, compensates)
 values (@id, @namespace, @key, @ref, @tool, @class, @provider, @key_window_ms, @client_timeout_ms, @root_run, sqlc.narg(root_run_started_at),
     @turn, @run, @step, @operation, @subject, @amount, @currency, sqlc.narg(labels), sqlc.narg(args), @fingerprint, @fingerprint_rule, sqlc.narg(resume), @traceparent,
     @state, @parked_reason, sqlc.narg(result), @provider_id, @settled_by, @orphan, false, sqlc.narg(next_look_at), @at, @at,
-    @attempt, @lease_token, @worker, @at, @at, @at, @at, @at);
+    @attempt, @lease_token, @worker, @at, @at, @at, @at, @at, sqlc.narg(compensates));
 
 -- name: StuckEffects :many
 -- What the sweeper has to fence: unowned INTENTs that no write closed yet, in no
@@ -211,13 +211,13 @@ select * from tools order by name;
 
 -- name: PutTool :one
 -- Idempotent: the version rises only if something changed.
-insert into tools (name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, updated_by)
-values (@name, @class, @provider, @key_window_ms, @client_timeout_ms, @identity_fields, @display_fields, sqlc.narg(args_schema), @updated_by)
+insert into tools (name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, compensated_by, compensate_run, updated_by)
+values (@name, @class, @provider, @key_window_ms, @client_timeout_ms, @identity_fields, @display_fields, sqlc.narg(args_schema), @compensated_by, @compensate_run, @updated_by)
 on conflict (name) do update set class = excluded.class, provider = excluded.provider, key_window_ms = excluded.key_window_ms,
     client_timeout_ms = excluded.client_timeout_ms, identity_fields = excluded.identity_fields, display_fields = excluded.display_fields,
-    args_schema = excluded.args_schema, version = tools.version + 1, updated_at = clock_timestamp(), updated_by = excluded.updated_by
-where (tools.class, tools.provider, tools.key_window_ms, tools.client_timeout_ms, tools.identity_fields, tools.display_fields, tools.args_schema)
-    is distinct from (excluded.class, excluded.provider, excluded.key_window_ms, excluded.client_timeout_ms, excluded.identity_fields, excluded.display_fields, excluded.args_schema)
+    args_schema = excluded.args_schema, compensated_by = excluded.compensated_by, compensate_run = excluded.compensate_run, version = tools.version + 1, updated_at = clock_timestamp(), updated_by = excluded.updated_by
+where (tools.class, tools.provider, tools.key_window_ms, tools.client_timeout_ms, tools.identity_fields, tools.display_fields, tools.args_schema, tools.compensated_by, tools.compensate_run)
+    is distinct from (excluded.class, excluded.provider, excluded.key_window_ms, excluded.client_timeout_ms, excluded.identity_fields, excluded.display_fields, excluded.args_schema, excluded.compensated_by, excluded.compensate_run)
 returning version, (xmax = 0)::boolean as inserted;
 
 -- name: Meta :one

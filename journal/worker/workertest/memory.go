@@ -102,11 +102,14 @@ func (m *Memory) begin(r journal.BeginRequest) (journal.BeginAnswer, error) {
 		return journal.BeginAnswer{}, err
 	}
 	id, known := m.keys[r.Namespace+"\x00"+r.Key]
+	if !known && r.Compensates != "" && !m.compensable(r) {
+		return journal.BeginAnswer{}, journal.ErrNotCompensable
+	}
 	if !known {
 		return m.create(t, r, print)
 	}
 	s := m.read(id)
-	if s.Effect.Tool != r.Tool || s.Effect.Fingerprint != print && !s.Effect.Corrected {
+	if s.Effect.Tool != r.Tool || !s.Effect.Corrected && (s.Effect.Fingerprint != print || s.Effect.Compensates != r.Compensates) {
 		fields, _ := journal.DiffArgs(t.IdentityFields, s.Effect.Args, r.Args)
 		return journal.BeginAnswer{}, &journal.KeyReusedError{EffectID: id, Tool: s.Effect.Tool, Fields: fields}
 	}
@@ -128,7 +131,8 @@ func (m *Memory) create(t journal.Tool, r journal.BeginRequest, print string) (j
 		ID: journal.NewID(now), Namespace: r.Namespace, Key: r.Key, Ref: journal.Ref(r.Namespace, r.Key),
 		Tool: t.Name, Class: t.Class, Provider: t.Provider, KeyWindow: t.KeyWindow, ClientTimeout: t.ClientTimeout,
 		RootRun: r.RootRun, Turn: r.Turn, Run: r.Run, Step: r.Step, Operation: r.Operation,
-		Args: slices.Clone(r.Args), Fingerprint: print, FingerprintRule: journal.FingerprintRule,
+		Compensates: r.Compensates,
+		Args:        slices.Clone(r.Args), Fingerprint: print, FingerprintRule: journal.FingerprintRule,
 		State: journal.StateIntent, Version: 1, Attempt: 1, Issue: 1, CreatedAt: now, StateAt: now,
 	}
 	m.effects[e.ID] = &journal.Snapshot{Effect: e, Attempts: []journal.Attempt{at}}
@@ -141,6 +145,7 @@ func (m *Memory) create(t journal.Tool, r journal.BeginRequest, print string) (j
 func (m *Memory) read(id string) *journal.Snapshot {
 	s := *m.effects[id]
 	s.Now, s.Policy, s.Cursor = time.Now(), m.policy, int64(len(m.feed))
+	s.CompensateRun = m.tools[s.Effect.Tool].CompensateRun
 	s.Attempts = slices.Clone(s.Attempts)
 	s.Budget = journal.Budget{Spent: m.spent[s.Effect.RootRun+"\x00"+s.Effect.Turn], Limit: m.policy.RetryBudget}
 	return &s

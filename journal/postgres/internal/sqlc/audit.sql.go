@@ -145,9 +145,9 @@ func (q *Queries) AddDecision(ctx context.Context, db DBTX, arg AddDecisionParam
 }
 
 const addDelivery = `-- name: AddDelivery :exec
-insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by, successor_id, successor_key)
+insert into deliveries (id, audit_seq, effect_id, namespace, effect_version, kind, by_whom, reason, order_id, order_expires_at, at, acked_at, acked_by, successor_id, successor_key, compensate)
 values ($1, $2, $3, (select e.namespace from effects e where e.id = $3), $4, $5, $6, $7,
-    $8, $9, $10, $11, $12, $13, $14)
+    $8, $9, $10, $11, $12, $13, $14, $15)
 `
 
 type AddDeliveryParams struct {
@@ -165,6 +165,7 @@ type AddDeliveryParams struct {
 	AckedBy        string
 	SuccessorID    *string
 	SuccessorKey   string
+	Compensate     bool
 }
 
 func (q *Queries) AddDelivery(ctx context.Context, db DBTX, arg AddDeliveryParams) error {
@@ -183,6 +184,7 @@ func (q *Queries) AddDelivery(ctx context.Context, db DBTX, arg AddDeliveryParam
 		arg.AckedBy,
 		arg.SuccessorID,
 		arg.SuccessorKey,
+		arg.Compensate,
 	)
 	return err
 }
@@ -489,7 +491,7 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 }
 
 const deliveriesOf = `-- name: DeliveriesOf :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
 `
 
 type DeliveriesOfRow struct {
@@ -523,6 +525,7 @@ func (q *Queries) DeliveriesOf(ctx context.Context, db DBTX, effectID string) ([
 			&i.Delivery.AckedBy,
 			&i.Delivery.SuccessorID,
 			&i.Delivery.SuccessorKey,
+			&i.Delivery.Compensate,
 			&i.Namespace,
 			&i.Key,
 		); err != nil {
@@ -635,7 +638,7 @@ func (q *Queries) LockDeliveryEffect(ctx context.Context, db DBTX, arg LockDeliv
 }
 
 const nextResolution = `-- name: NextResolution :one
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.effect_id = $1 and deliveries.audit_seq > $2 order by deliveries.audit_seq limit 1
 `
 
@@ -670,6 +673,7 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 		&i.Delivery.AckedBy,
 		&i.Delivery.SuccessorID,
 		&i.Delivery.SuccessorKey,
+		&i.Delivery.Compensate,
 		&i.Namespace,
 		&i.Key,
 	)
@@ -677,7 +681,7 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 }
 
 const resolutionsAfter = `-- name: ResolutionsAfter :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.audit_seq = any (array(
     select u.audit_seq from (
         (select a.audit_seq from deliveries a
@@ -729,6 +733,7 @@ func (q *Queries) ResolutionsAfter(ctx context.Context, db DBTX, arg Resolutions
 			&i.Delivery.AckedBy,
 			&i.Delivery.SuccessorID,
 			&i.Delivery.SuccessorKey,
+			&i.Delivery.Compensate,
 			&i.Namespace,
 			&i.Key,
 		); err != nil {

@@ -584,7 +584,7 @@ func (q *Queries) CommitEffects(ctx context.Context, db DBTX, arg CommitEffectsP
 }
 
 const effectByID = `-- name: EffectByID :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where id = $1
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, effects.compensates, clock_timestamp()::timestamptz as db_now from effects where id = $1
 `
 
 type EffectByIDRow struct {
@@ -656,13 +656,14 @@ func (q *Queries) EffectByID(ctx context.Context, db DBTX, id string) (EffectByI
 		&i.Effect.SearchText,
 		&i.Effect.Corrected,
 		&i.Effect.PolicyOff,
+		&i.Effect.Compensates,
 		&i.DbNow,
 	)
 	return i, err
 }
 
 const effectByKey = `-- name: EffectByKey :one
-select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
+select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, effects.compensates, clock_timestamp()::timestamptz as db_now from effects where namespace = $1 and key = $2
 `
 
 type EffectByKeyParams struct {
@@ -739,6 +740,7 @@ func (q *Queries) EffectByKey(ctx context.Context, db DBTX, arg EffectByKeyParam
 		&i.Effect.SearchText,
 		&i.Effect.Corrected,
 		&i.Effect.PolicyOff,
+		&i.Effect.Compensates,
 		&i.DbNow,
 	)
 	return i, err
@@ -790,11 +792,11 @@ insert into effects (
     id, namespace, key, ref, tool, class, provider, key_window_ms, client_timeout_ms, root_run, root_run_started_at,
     turn, run, step, operation, subject, amount, currency, labels, args, fingerprint, fingerprint_rule, resume, traceparent,
     state, parked_reason, result, provider_id, settled_by, orphan, open_delivery, next_look_at, created_at, state_at,
-    attempt, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, fenced_at)
+    attempt, lease_token, worker, granted_at, lease_until, send_by, attempt_deadline, fenced_at, compensates)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
     $25, $26, $27, $28, $29, $30, false, $31, $32, $32,
-    $33, $34, $35, $32, $32, $32, $32, $32)
+    $33, $34, $35, $32, $32, $32, $32, $32, $36)
 `
 
 type InsertEffectRowParams struct {
@@ -833,6 +835,7 @@ type InsertEffectRowParams struct {
 	Attempt          int32
 	LeaseToken       string
 	Worker           string
+	Compensates      *string
 }
 
 // An orphan, or an effect parked at birth after a recovery.
@@ -873,6 +876,7 @@ func (q *Queries) InsertEffectRow(ctx context.Context, db DBTX, arg InsertEffect
 		arg.Attempt,
 		arg.LeaseToken,
 		arg.Worker,
+		arg.Compensates,
 	)
 	return err
 }
@@ -893,7 +897,7 @@ func (q *Queries) InsertTombstone(ctx context.Context, db DBTX, arg InsertTombst
 }
 
 const listTools = `-- name: ListTools :many
-select name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, version, updated_at, updated_by from tools order by name
+select name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, version, updated_at, updated_by, compensated_by, compensate_run from tools order by name
 `
 
 func (q *Queries) ListTools(ctx context.Context, db DBTX) ([]Tool, error) {
@@ -917,6 +921,8 @@ func (q *Queries) ListTools(ctx context.Context, db DBTX) ([]Tool, error) {
 			&i.Version,
 			&i.UpdatedAt,
 			&i.UpdatedBy,
+			&i.CompensatedBy,
+			&i.CompensateRun,
 		); err != nil {
 			return nil, err
 		}
@@ -1159,13 +1165,13 @@ func (q *Queries) PurgeEffects(ctx context.Context, db DBTX, ids []string) error
 }
 
 const putTool = `-- name: PutTool :one
-insert into tools (name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, updated_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+insert into tools (name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, compensated_by, compensate_run, updated_by)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 on conflict (name) do update set class = excluded.class, provider = excluded.provider, key_window_ms = excluded.key_window_ms,
     client_timeout_ms = excluded.client_timeout_ms, identity_fields = excluded.identity_fields, display_fields = excluded.display_fields,
-    args_schema = excluded.args_schema, version = tools.version + 1, updated_at = clock_timestamp(), updated_by = excluded.updated_by
-where (tools.class, tools.provider, tools.key_window_ms, tools.client_timeout_ms, tools.identity_fields, tools.display_fields, tools.args_schema)
-    is distinct from (excluded.class, excluded.provider, excluded.key_window_ms, excluded.client_timeout_ms, excluded.identity_fields, excluded.display_fields, excluded.args_schema)
+    args_schema = excluded.args_schema, compensated_by = excluded.compensated_by, compensate_run = excluded.compensate_run, version = tools.version + 1, updated_at = clock_timestamp(), updated_by = excluded.updated_by
+where (tools.class, tools.provider, tools.key_window_ms, tools.client_timeout_ms, tools.identity_fields, tools.display_fields, tools.args_schema, tools.compensated_by, tools.compensate_run)
+    is distinct from (excluded.class, excluded.provider, excluded.key_window_ms, excluded.client_timeout_ms, excluded.identity_fields, excluded.display_fields, excluded.args_schema, excluded.compensated_by, excluded.compensate_run)
 returning version, (xmax = 0)::boolean as inserted
 `
 
@@ -1178,6 +1184,8 @@ type PutToolParams struct {
 	IdentityFields  []string
 	DisplayFields   []string
 	ArgsSchema      []byte
+	CompensatedBy   string
+	CompensateRun   bool
 	UpdatedBy       string
 }
 
@@ -1197,6 +1205,8 @@ func (q *Queries) PutTool(ctx context.Context, db DBTX, arg PutToolParams) (PutT
 		arg.IdentityFields,
 		arg.DisplayFields,
 		arg.ArgsSchema,
+		arg.CompensatedBy,
+		arg.CompensateRun,
 		arg.UpdatedBy,
 	)
 	var i PutToolRow
@@ -1504,7 +1514,7 @@ func (q *Queries) TombstoneExists(ctx context.Context, db DBTX, keyHash []byte) 
 }
 
 const toolByName = `-- name: ToolByName :one
-select name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, version, updated_at, updated_by from tools where name = $1
+select name, class, provider, key_window_ms, client_timeout_ms, identity_fields, display_fields, args_schema, version, updated_at, updated_by, compensated_by, compensate_run from tools where name = $1
 `
 
 func (q *Queries) ToolByName(ctx context.Context, db DBTX, name string) (Tool, error) {
@@ -1522,6 +1532,8 @@ func (q *Queries) ToolByName(ctx context.Context, db DBTX, name string) (Tool, e
 		&i.Version,
 		&i.UpdatedAt,
 		&i.UpdatedBy,
+		&i.CompensatedBy,
+		&i.CompensateRun,
 	)
 	return i, err
 }

@@ -194,6 +194,7 @@ type Delivery struct {
 	AckedBy        string
 	SuccessorID    *string
 	SuccessorKey   string
+	Compensate     bool
 }
 
 type Draft struct {
@@ -265,6 +266,7 @@ type Effect struct {
 	SearchText       *string
 	Corrected        bool
 	PolicyOff        bool
+	Compensates      *string
 }
 
 type Event struct {
@@ -464,6 +466,8 @@ type Tool struct {
 	Version         int32
 	UpdatedAt       time.Time
 	UpdatedBy       string
+	CompensatedBy   string
+	CompensateRun   bool
 }
 
 type ViewLog struct {
