@@ -184,7 +184,7 @@ func openLogin(cfg *config.Config, store *postgres.Store, hc *http.Client, log *
 	}
 	out, err := login.New(login.Config{ExternalURL: cfg.ExternalURL, Issuer: l.Issuer, ClientID: l.ClientID, ClientSecret: secret,
 		Scopes: l.Scopes, GroupsClaim: l.GroupsClaim, NameClaim: l.NameClaim, RoleGroups: roles, Idle: l.Idle.D(), Absolute: l.Absolute.D(),
-		AllowInsecureIssuer: l.AllowInsecureIssuer, TrustPrompt: l.TrustPrompt, KeepGroups: cfg.Policy.Groups(), HTTPClient: hc, SignedOut: signedOut,
+		AllowInsecureIssuer: l.AllowInsecureIssuer, TrustPrompt: l.TrustPrompt, StepUpACR: l.StepUpACR, KeepGroups: cfg.Policy.Groups(), HTTPClient: hc, SignedOut: signedOut,
 		OnEvent: recordAccess(store, log)}, store.Sessions(), log)
 	return out, err
 }

@@ -164,8 +164,15 @@ func exchangeError(err error) *Error {
 // one: auth_time is required in the answer to max_age (OpenID Connect Core 1.0,
 // 3.1.2.1). Without TrustPrompt an answer that lacks it proves nothing.
 func (l *Login) proved(f flow, c *claims) *Error {
+	enough := l.cfg.StepUpACR == "" || c.ACR == l.cfg.StepUpACR
+	if !enough {
+		c.AuthTime = 0
+	}
 	if f.asked.IsZero() {
 		return nil
+	}
+	if !enough {
+		return errWeak(l.cfg.StepUpACR, c.ACR)
 	}
 	at := c.AuthTime.time()
 	if at.IsZero() && l.cfg.TrustPrompt {

@@ -30,6 +30,7 @@ type claims struct {
 	Subject  string      `json:"sub"`
 	AZP      string      `json:"azp"`
 	AuthTime numericDate `json:"auth_time"`
+	ACR      string      `json:"acr"`
 	all      map[string]json.RawMessage
 }
 

@@ -56,6 +56,10 @@ type Config struct {
 	// for the moment when the person proved who they are. For identity providers
 	// that honour prompt=login but send no auth_time.
 	TrustPrompt bool
+	// StepUpACR is the authentication context that a fresh login must have been made
+	// in, e.g. with a second factor; "" = any. A login in another one proves nothing
+	// for decisions that ask for a fresh one.
+	StepUpACR string
 	// Idle and Absolute end a session after so long without a request, and
 	// however busy it was.
 	Idle, Absolute time.Duration

@@ -104,6 +104,13 @@ func errNotFresh(at time.Time, to string) *Error {
 			"Sign out at the identity provider and try again; if that does not help, tell your administrator."}
 }
 
+func errWeak(want, got string) *Error {
+	return &Error{Status: http.StatusForbidden, Code: CodeNotFresh, Title: "This login is not strong enough", Link: "/",
+		Err: fmt.Errorf("the ID token's acr is %q, login.step_up_acr asks for %q", clip(got, 100), want),
+		WhatToDo: "This decision needs a login of another kind, for example with a second factor. You are still signed in, and nothing was recorded. " +
+			"Sign in in that way, or ask your administrator which way it is."}
+}
+
 func errLoop() *Error {
 	return &Error{Status: http.StatusForbidden, Code: CodeLoop, Title: "Signing in goes round in circles", Link: PathLogin,
 		WhatToDo: "The identity provider signed you in three times, but your browser does not send the session cookie back. " +

@@ -120,6 +120,9 @@ func (l *Login) start(c echo.Context) error {
 	if fresh {
 		f.asked = l.cfg.Clock()
 		ask = append(ask, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+		if l.cfg.StepUpACR != "" {
+			ask = append(ask, oauth2.SetAuthURLParam("acr_values", l.cfg.StepUpACR))
+		}
 	}
 	l.setCookie(c, cookieFlow+f.slot(), l.sealFlow(f), flowLife)
 	return c.Redirect(http.StatusSeeOther, p.oauth.AuthCodeURL(f.state(), ask...))

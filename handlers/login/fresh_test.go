@@ -77,3 +77,27 @@ func TestFreshLogin_TrustPrompt(t *testing.T) {
 		t.Errorf("proved at %s, want %s", got, want)
 	}
 }
+
+// TestFreshLogin_ACR: a login of another kind proves nothing for a fresh one, and
+// does not count as fresh by itself either.
+func TestFreshLogin_ACR(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(c *login.Config) { c.StepUpACR = "mfa" })
+	b := logintest.NewBrowser(t)
+	page := b.Follow(b.Pick(b.Get(b.Get(d.URL+"/login?to=/e/1").Location), "p-olivia"))
+	if got := field(t, page.Body, "proved"); got != "0" {
+		t.Errorf("an ordinary login proved it at %s", got)
+	}
+	start := b.Get(d.URL + login.FreshURL("/e/7"))
+	if q := mustURL(t, start.Location).Query(); q.Get("acr_values") != "mfa" {
+		t.Errorf("asked for %q", start.Location)
+	}
+	if weak := b.Follow(b.Pick(b.Get(start.Location), "p-olivia")); weak.Status != http.StatusForbidden || !strings.HasPrefix(weak.Body, login.CodeNotFresh) {
+		t.Fatalf("a weak login: %d %q", weak.Status, weak.Body)
+	}
+	d.Provider.Misbehave(logintest.StrongLogin)
+	page = b.Follow(b.Pick(b.Get(b.Get(d.URL+login.FreshURL("/e/7")).Location), "p-olivia"))
+	if got := field(t, page.Body, "proved"); got == "0" {
+		t.Errorf("a strong one proved nothing")
+	}
+}

@@ -58,9 +58,11 @@ type Login struct {
 	// AllowInsecureIssuer lets the issuer be http on loopback.
 	AllowInsecureIssuer bool `yaml:"allow_insecure_issuer"`
 	// TrustPrompt: the provider asks again on prompt=login, but sends no auth_time.
-	TrustPrompt bool     `yaml:"trust_prompt"`
-	Idle        Duration `yaml:"idle"`
-	Absolute    Duration `yaml:"absolute"`
+	TrustPrompt bool `yaml:"trust_prompt"`
+	// StepUpACR is the authentication context (acr) that a fresh login must have.
+	StepUpACR string   `yaml:"step_up_acr"`
+	Idle      Duration `yaml:"idle"`
+	Absolute  Duration `yaml:"absolute"`
 }
 
 // Tool is journal.Tool in the file's words.

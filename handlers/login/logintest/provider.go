@@ -58,6 +58,7 @@ const (
 	OnlyHS256      Fault = "metadata lists HS256 only"
 	OtherIssuer    Fault = "metadata names another issuer"
 	NoAuthTime     Fault = "no auth_time"
+	StrongLogin    Fault = "acr mfa"
 	OldAuthTime    Fault = "auth_time of the morning"
 	NoS256         Fault = "metadata lists PKCE plain only"
 )
@@ -156,6 +157,8 @@ func (p *Provider) claims(who idp.Person, c map[string]any) {
 		c["aud"] = []string{ClientID, "another-client"}
 	case NoAuthTime:
 		delete(c, "auth_time")
+	case StrongLogin:
+		c["acr"] = "mfa"
 	case OldAuthTime:
 		c["auth_time"] = iat - 3*3600
 	case WrongAtHash:
