@@ -38,10 +38,10 @@ func (s *server) correctForm(c echo.Context) error {
 	if v.Form != nil && v.Form.correction != nil {
 		f = *v.Form
 	}
-	return s.renderCorrect(c, http.StatusOK, k, f, "", nil)
+	return s.renderCorrect(c, http.StatusOK, k, f, nil, nil)
 }
 
-func (s *server) renderCorrect(c echo.Context, status int, k *journal.Case, f formState, argsErr string, note *web.Notice) error {
+func (s *server) renderCorrect(c echo.Context, status int, k *journal.Case, f formState, wrong *journal.InvalidError, note *web.Notice) error {
 	now := clock{k.Now}
 	made := now.ago(k.Now)
 	sh := s.shell(c, "Do it anew with other arguments?", &made)
@@ -51,7 +51,7 @@ func (s *server) renderCorrect(c echo.Context, status int, k *journal.Case, f fo
 	if f.correction == nil {
 		f.correction = &web.CorrectionFields{Args: shown, Subject: k.Effect.Subject, Amount: k.Effect.Amount, Currency: k.Effect.Currency}
 	}
-	p := web.CorrectPage{Shell: sh, Head: effectHead(now, k), PostURL: web.CorrectURL(k.Effect.ID), Codes: reasonCodes(f.code), Errors: f.errors, ArgsErr: argsErr,
+	p := web.CorrectPage{Shell: sh, Head: effectHead(now, k), PostURL: web.CorrectURL(k.Effect.ID), Codes: reasonCodes(f.code), Errors: f.errors, Wrong: wrongCorrection(wrong),
 		Draft: web.Draft{Choice: string(journal.VerbCorrect), Code: f.code, Reason: f.reason, Version: strconv.FormatInt(k.Effect.Version, 10), Digest: a.Digest, Correction: f.correction}}
 	if b := a.BlockFor(journal.VerbCorrect, ""); b != nil {
 		p.Closed = web.BlockSentence(b.Code)
@@ -129,17 +129,16 @@ func (s *server) correct(c echo.Context) error {
 		f.correction = &web.CorrectionFields{}
 	}
 	if c.FormValue(web.FieldEdit) != "" {
-		return s.renderCorrect(c, http.StatusOK, k, f, "", nil)
+		return s.renderCorrect(c, http.StatusOK, k, f, nil, nil)
 	}
 	d := f.decision(k, who)
 	var ie *journal.InvalidError
 	if f.errors = formErrors(d, f); f.errors.Code != "" || f.errors.Reason != "" {
-		return s.renderCorrect(c, http.StatusUnprocessableEntity, k, f, "", errorSummary(web.FieldErrors{Code: f.errors.Code, Reason: f.errors.Reason}))
+		return s.renderCorrect(c, http.StatusUnprocessableEntity, k, f, nil, errorSummary(web.FieldErrors{Code: f.errors.Code, Reason: f.errors.Reason}))
 	}
 	d, ask, err := k.Weigh(d)
 	if errors.As(err, &ie) {
-		n := &web.Notice{Tone: web.ToneStop, Title: "Nothing is recorded yet", Fields: []web.Link{{Text: sentence(ie), URL: "#f-args"}}}
-		return s.renderCorrect(c, http.StatusUnprocessableEntity, k, f, sentence(ie), n)
+		return s.renderCorrect(c, http.StatusUnprocessableEntity, k, f, ie, correctionSummary(ie))
 	}
 	if err != nil {
 		return s.refused(c, who, f, err)
@@ -147,6 +146,34 @@ func (s *server) correct(c echo.Context) error {
 	a := journal.Assess(&k.Snapshot)
 	made := clock{k.Now}.ago(k.Now)
 	return render(c, http.StatusOK, web.Confirm(newConfirmPage(s.shell(c, "Record this decision?", &made), k, a, f, d, ask)))
+}
+
+// wrongCorrection puts what is wrong beside the field that it is about.
+func wrongCorrection(ie *journal.InvalidError) web.CorrectionFields {
+	var w web.CorrectionFields
+	if ie == nil {
+		return w
+	}
+	switch ie.Field {
+	case "subject":
+		w.Subject = sentence(ie)
+	case "amount":
+		w.Amount = sentence(ie)
+	case "currency":
+		w.Currency = sentence(ie)
+	default:
+		w.Args = sentence(ie)
+	}
+	return w
+}
+
+func correctionSummary(ie *journal.InvalidError) *web.Notice {
+	at := "#f-args"
+	switch ie.Field {
+	case "subject", "amount", "currency":
+		at = "#f-" + ie.Field
+	}
+	return &web.Notice{Tone: web.ToneStop, Title: "Nothing is recorded yet", Fields: []web.Link{{Text: sentence(ie), URL: at}}}
 }
 
 // correctionDiff is what a correction changes, side by side.
@@ -183,8 +210,7 @@ func (s *server) correctRefused(c echo.Context, k *journal.Case, f formState, wh
 		pe *journal.PolicyError
 	)
 	if errors.As(err, &ie) {
-		n := &web.Notice{Tone: web.ToneStop, Title: "Nothing is recorded yet", Fields: []web.Link{{Text: sentence(ie), URL: "#f-args"}}}
-		return s.renderCorrect(c, http.StatusUnprocessableEntity, k, f, sentence(ie), n)
+		return s.renderCorrect(c, http.StatusUnprocessableEntity, k, f, ie, correctionSummary(ie))
 	}
 	if errors.As(err, &pe) && pe.Code == journal.PolicyStepUp {
 		if err := s.keep(c, who, k, f.draft()); err != nil {
@@ -195,5 +221,5 @@ func (s *server) correctRefused(c echo.Context, k *journal.Case, f formState, wh
 	if n == nil {
 		return err
 	}
-	return s.renderCorrect(c, status, k, f, "", n)
+	return s.renderCorrect(c, status, k, f, nil, n)
 }

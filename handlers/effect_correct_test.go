@@ -46,6 +46,28 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("%s: %d", bad, w.Code)
 		}
 	}
+	if body := s.post(web.CorrectURL(k.Effect.ID), ground(`{"to":`, "the customer moved")...).Body.String(); !strings.Contains(body, "The arguments are not valid JSON") {
+		t.Error("what is wrong is not said as a sentence")
+	}
+	for field, values := range map[string][2]string{"amount": {"ten", "EUR"}, "currency": {"10", "euro"}, "subject": {"10", "EUR"}} {
+		form := ground(`{"to":"bob@example.com"}`, "the customer moved")
+		for i, name := range form {
+			switch {
+			case i%2 == 1:
+			case name == web.FieldAmount:
+				form[i+1] = values[0]
+			case name == web.FieldCurrency:
+				form[i+1] = values[1]
+			case name == web.FieldSubject && field == "subject":
+				form[i+1] = strings.Repeat("x", 5000)
+			}
+		}
+		w := s.post(web.CorrectURL(k.Effect.ID), form...)
+		body := w.Body.String()
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(body, `id="e-`+field+`"`) || !strings.Contains(body, `href="#f-`+field+`">The `+field+" ") || strings.Contains(body, `id="e-args"`) {
+			t.Errorf("a wrong %s is answered with %d, and not said at its field", field, w.Code)
+		}
+	}
 	if len(f.writes) != 0 {
 		t.Errorf("written before it was confirmed: %v", f.writes)
 	}

@@ -205,7 +205,7 @@ func fieldErrors(ie *journal.InvalidError) web.FieldErrors {
 
 // sentence makes "reason has 3 characters: say …" speak of the form.
 func sentence(ie *journal.InvalidError) string {
-	what := "This "
+	what, detail := "This ", strings.TrimSuffix(strings.TrimSpace(ie.Detail), ".")
 	switch ie.Field {
 	case "reason":
 		what = "Your text "
@@ -213,6 +213,18 @@ func sentence(ie *journal.InvalidError) string {
 		what = "The reason "
 	case "args":
 		what = "The arguments "
+		for one, many := range map[string]string{"is ": "are ", "has ": "have "} {
+			if rest, ok := strings.CutPrefix(detail, one); ok {
+				detail = many + rest
+				break
+			}
+		}
+	case "subject":
+		what = "The subject "
+	case "amount":
+		what = "The amount "
+	case "currency":
+		what = "The currency "
 	case "provider_id":
 		what = "The provider’s id "
 	case "effect":
@@ -226,7 +238,7 @@ func sentence(ie *journal.InvalidError) string {
 	case "version":
 		what = "The version that you saw "
 	}
-	return what + strings.TrimSuffix(strings.TrimSpace(ie.Detail), ".") + "."
+	return what + detail + "."
 }
 
 func errorSummary(e web.FieldErrors) *web.Notice {

@@ -50,7 +50,7 @@ const correctedMark = "~c"
 func (k Correction) check(e *Effect) error {
 	r := BeginRequest{Args: k.Args, Subject: k.Subject, Amount: k.Amount, Currency: k.Currency}
 	if err := CheckArgs(k.Args); err != nil {
-		return invalid("args", err.Error())
+		return err // it says which field
 	}
 	if k.Args == nil {
 		return invalid("args", "are missing")

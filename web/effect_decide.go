@@ -70,9 +70,9 @@ type CorrectPage struct {
 	Draft   Draft
 	Codes   []Option
 	Errors  FieldErrors
-	ArgsErr string
-	Hidden  string // says which members are kept as they are
-	Closed  string // why it is not open
+	Wrong   CorrectionFields // what is wrong with each
+	Hidden  string           // says which members are kept as they are
+	Closed  string           // why it is not open
 }
 
 // ProposalBox is a decision that waits for its second person.

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -62,6 +63,7 @@ type decisions struct {
 	browser  context.Context
 	screen   screen
 	provider *sandbox
+	album    string // of the pictures; empty = decisions
 
 	olivia, dario, amara *tab
 	jobs                 map[string]job
@@ -96,7 +98,7 @@ func (w *decisions) park() {
 // tab is a signed-in person's browser.
 func (w *decisions) tab(who string) *tab {
 	w.t.Helper()
-	b := newTab(w.t, w.browser, w.d.URL, w.screen, "decisions-"+strings.TrimPrefix(who, "p-"))
+	b := newTab(w.t, w.browser, w.d.URL, w.screen, cmp.Or(w.album, "decisions")+"-"+strings.TrimPrefix(who, "p-"))
 	b.open(w.d.URL + "/")
 	b.pick(w.d.URL, who)
 	return b

@@ -44,6 +44,12 @@ type job struct {
 
 func (j job) subject() string { return "Parcel " + j.Item + " is late" }
 
+// letter is the arguments of the tool.
+type letter struct {
+	To      string `json:"to"`
+	Subject string `json:"subject"`
+}
+
 // runWorker sends one mail under the journal. It says on standard output how
 // far it got, one word a line.
 func runWorker(text string) error {
@@ -72,7 +78,7 @@ func runWorker(text string) error {
 	if err := r.Sync(ctx, api); err != nil {
 		return err
 	}
-	args, err := json.Marshal(map[string]string{"to": "customer@example.net", "subject": j.subject()})
+	args, err := json.Marshal(letter{To: "customer@example.net", Subject: j.subject()})
 	if err != nil {
 		return err
 	}
@@ -85,8 +91,13 @@ func runWorker(text string) error {
 }
 
 // send is the tool: it files the mail in the Sent folder, which stands for
-// handing it to a server that files what it sent.
-func (j job) send(ctx context.Context, _ worker.Call) (worker.Outcome, error) {
+// handing it to a server that files what it sent. The mail is what the call says,
+// which a person may have corrected.
+func (j job) send(ctx context.Context, call worker.Call) (worker.Outcome, error) {
+	var l letter
+	if err := json.Unmarshal(call.Args, &l); err != nil {
+		return worker.Outcome{}, worker.NotSent(err)
+	}
 	ref, err := worker.RefFrom(ctx)
 	if err != nil {
 		return worker.Outcome{}, worker.NotSent(err)
@@ -95,7 +106,7 @@ func (j job) send(ctx context.Context, _ worker.Call) (worker.Outcome, error) {
 	if err != nil {
 		return worker.Outcome{}, worker.NotSent(err)
 	}
-	fields := []imaptest.Field{{Name: "Subject", Value: j.subject()}}
+	fields := []imaptest.Field{{Name: "To", Value: l.To}, {Name: "Subject", Value: l.Subject}}
 	for _, h := range headers {
 		fields = append(fields, imaptest.Field{Name: h.Name, Value: h.Value})
 	}
