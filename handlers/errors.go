@@ -180,6 +180,10 @@ type problem struct {
 func (s *server) handleError(err error, c echo.Context) {
 	a := answerFor(err)
 	id := c.Response().Header().Get(headerRequestID)
+	if ctx := c.Request().Context(); errors.Is(ctx.Err(), context.Canceled) { // nobody reads an answer: a page was left
+		s.log.InfoContext(ctx, "the client went away", "request", id, "err", err)
+		return
+	}
 	s.logError(c, a, id, err)
 	if c.Response().Committed {
 		return

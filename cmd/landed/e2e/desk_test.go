@@ -71,6 +71,7 @@ policy:
 
 // setup is what one desk has that another has not.
 type setup struct {
+	// Provider starts the identity provider; nil = Dex.
 	Provider    func(t *testing.T, callback string) *idp
 	TrustPrompt bool
 	More        string // YAML: the rest of the policy, and what comes after it
@@ -80,6 +81,9 @@ type setup struct {
 // and Landed.
 func startDesk(t *testing.T, with setup) *desk {
 	t.Helper()
+	if with.Provider == nil {
+		with.Provider = startDex
+	}
 	listen := freeAddress(t)
 	d := &desk{
 		URL: "http://" + listen, binary: build(t), config: filepath.Join(t.TempDir(), "landed.yaml"),

@@ -44,7 +44,7 @@ func TestPeers(t *testing.T) {
 	}
 	for i, w := range []int{1, 4} {
 		row := r.Rows[i]
-		if row.Workers != w || len(row.Ratio) != 5 || len(row.UngroupedRatio) != 4 {
+		if row.Workers != w || len(row.Ratio) != len(names())-1 || len(row.UngroupedRatio) != len(names())-2 {
 			t.Errorf("row %d is %+v", i, row)
 		}
 		for _, name := range names() {
