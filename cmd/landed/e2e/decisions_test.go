@@ -139,7 +139,7 @@ func (b *tab) rewrite(css, text string) {
 	b.write(css, text)
 }
 
-const confirmed = `form[data-once] button[type="submit"]`
+const confirmed = `.confirm form[data-once] button[type="submit"]`
 
 // keeps waits until a field holds the text.
 func (b *tab) keeps(css, text string) {
