@@ -116,7 +116,7 @@ func (s *server) effectVersion(c echo.Context) error {
 }
 
 // pageVersion covers what the effect's own version does not: a delivery that was
-// picked up, and a lease that ran out without a write.
+// picked up, and a lease or a proposal that ran out without a write.
 func pageVersion(k *journal.Case) string {
 	acked := 0
 	for _, r := range k.Resolutions {
@@ -124,8 +124,5 @@ func pageVersion(k *journal.Case) string {
 			acked++
 		}
 	}
-	if p := k.Proposal; p.Open(k.Now) {
-		acked += 1000
-	}
-	return fmt.Sprintf("%d.%s.%d.%d.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live()) + teamVersion(k)
+	return fmt.Sprintf("%d.%s.%d.%d.%t.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live(), k.Proposal.Open(k.Now)) + teamVersion(k)
 }

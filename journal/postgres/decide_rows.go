@@ -79,10 +79,13 @@ func decisionParams(l *loaded, d journal.Decision, seq int64) sqlc.AddDecisionPa
 // applyProposal writes a proposal or its end. Each has an audit row of its own,
 // but an approval: the decision's says it.
 func (s *Store) applyProposal(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change) error {
-	p := c.Proposal
-	if p.Ended == "" {
+	if c.Proposal.Ended == "" {
 		return s.addProposal(ctx, tx, l, c)
 	}
+	return s.endProposal(ctx, tx, l, c, c.Proposal)
+}
+
+func (s *Store) endProposal(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change, p *journal.Proposal) error {
 	if p.Ended != journal.ProposalApproved {
 		by := "sweeper"
 		if p.EndedBy.Subject != "" {
@@ -115,10 +118,9 @@ func (s *Store) applyProposal(ctx context.Context, tx pgx.Tx, l *loaded, c journ
 func (s *Store) addProposal(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Change) error {
 	p, d := c.Proposal, c.Proposal.Decision
 	// One that nobody answered in time makes room.
-	if old := l.Proposal; old != nil && old.Ended == "" {
-		ended := sqlc.EndProposalParams{ID: old.ID, Ended: journal.ProposalExpired, EndedAt: l.Now}
-		if _, err := s.q.EndProposal(ctx, tx, ended); err != nil {
-			return s.applyError(err)
+	if gone := l.ExpireProposal().Proposal; gone != nil {
+		if err := s.endProposal(ctx, tx, l, c, gone); err != nil {
+			return err
 		}
 	}
 	e := s.decisionEntry(l, c, d)

@@ -178,6 +178,24 @@ func TestFourEyes_Ends(t *testing.T) {
 	}
 }
 
+// TestFourEyes_OverdueMakesRoom: a proposal that nobody answered in time is ended by
+// the next one, with its own audit row, before any sweep comes by.
+func TestFourEyes_OverdueMakesRoom(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, fourEyes)
+	u, _ := useCase(d, journal.NotFound)
+	id := d.parkedWith(journal.NotFound)
+	first := d.propose(u, d.decision(id, journal.VerbReissue, journal.NewKey))
+	d.exec("update proposals set expires_at = clock_timestamp() - interval '1 second' where id = $1", first.ID)
+	second := d.propose(u, d.decision(id, journal.VerbReissue, journal.NewKey))
+	if second.ID == first.ID {
+		t.Fatal("the overdue one was answered as a repeat")
+	}
+	if got := strings.Join(d.audited(id), " "); got != "proposed:reissue proposal_expired proposed:reissue" {
+		t.Errorf("audit trail: %s", got)
+	}
+}
+
 // TestFourEyes_AtOnce: an approval, a rejection and a late commit at the same
 // time end the proposal once.
 func TestFourEyes_AtOnce(t *testing.T) {
