@@ -10,6 +10,10 @@ type Case struct {
 	Events      []Event    // oldest first, at most 500
 	Decisions   []Decision // oldest first
 	Resolutions []Resolution
+	// Handovers is how far each resolution got on its way to the runtime, by its id;
+	// HandoverTries are the tries, newest first, at most 100.
+	Handovers     map[string]Handover
+	HandoverTries []HandoverTry
 	Siblings    []Sibling // other effects of the root run, at most 50
 	Team        Team
 	// SupersededBy is the effect that took this one's place, or empty.

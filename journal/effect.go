@@ -159,6 +159,7 @@ const (
 	EventHandle       = "handle"
 	EventAcknowledged = "acknowledged" // a flag was cleared by a person
 	EventAcked        = "acked"        // a runtime picked the resolution up
+	EventRedelivered  = "redelivered"  // a person had the resolution handed over once more
 	EventContradicted = "contradicted"
 	EventDouble       = "probably_double"
 	EventClaimed      = "claimed"       // a person is on it

@@ -27,6 +27,9 @@ type Policy struct {
 	MinLease, DefaultLease, MaxLease time.Duration
 	// RetryGrace: a fenced INTENT nobody retried this long after retry_at needs attention.
 	RetryGrace time.Duration
+	// DeliverWithin: a resolution that no runtime took or asked for raises an alert
+	// after this long, AckWithin one that was taken and not acted on.
+	DeliverWithin, AckWithin time.Duration
 	// AlertInterval: a group (tool and provider) that got an alert is left alone
 	// for so long; what comes up meanwhile goes into the next one.
 	AlertInterval time.Duration
@@ -61,6 +64,7 @@ func DefaultPolicy() Policy {
 		PickupWithin: 24 * time.Hour, WindowMargin: 5 * time.Minute, RetryBudget: 6, VerifyLimit: 12,
 		MinLease: time.Second, DefaultLease: time.Minute, MaxLease: time.Hour,
 		RetryGrace: 2 * time.Minute, AlertInterval: 5 * time.Minute,
+		DeliverWithin: time.Hour, AckWithin: 24 * time.Hour,
 		StepUp: 5 * time.Minute, ProposalWithin: 8 * time.Hour, ReviewWithin: 7 * 24 * time.Hour, BulkMax: 500, BackoffBase: 500 * time.Millisecond, BackoffCap: time.Minute,
 	}
 }

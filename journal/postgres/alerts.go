@@ -11,13 +11,17 @@ import (
 )
 
 // RaiseAlerts writes one row per effect and occasion that deserves an alert and
-// has none. However many replicas run it, the unique row is the claim.
+// has none: it needs a decision, or what was decided reached nobody for too long. However many replicas run it, the unique row is the claim.
 func (s *Store) RaiseAlerts(ctx context.Context) (int, error) {
 	n, err := s.q.RaiseAlerts(ctx, s.pool, ms(s.policy.RetryGrace))
-	return int(n), mapError("raising alerts", err)
+	if err != nil {
+		return 0, mapError("raising alerts", err)
+	}
+	u, err := s.q.RaiseUndelivered(ctx, s.pool, sqlc.RaiseUndeliveredParams{WaitingMs: ms(s.policy.DeliverWithin), SentMs: ms(s.policy.AckWithin)})
+	return int(n + u), mapError("raising alerts of what reached nobody", err)
 }
 
-// BindAlertMessages groups waiting alerts per tool and provider into one
+// BindAlertMessages groups waiting alerts per kind, tool and provider into one
 // message for each sink.
 func (s *Store) BindAlertMessages(ctx context.Context, sinks []string) (int, error) {
 	groups, err := s.q.UnsentAlertGroups(ctx, s.pool, sqlc.UnsentAlertGroupsParams{IntervalMs: ms(s.policy.AlertInterval), MaxRows: 100})
@@ -38,7 +42,7 @@ func (s *Store) BindAlertMessages(ctx context.Context, sinks []string) (int, err
 func (s *Store) bindGroup(ctx context.Context, g sqlc.UnsentAlertGroupsRow, sinks []string) (made int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		group := journal.NewID(time.Now())
-		ids, err := s.q.GroupAlerts(ctx, tx, sqlc.GroupAlertsParams{MessageID: &group, Tool: g.Tool, Provider: g.Provider})
+		ids, err := s.q.GroupAlerts(ctx, tx, sqlc.GroupAlertsParams{MessageID: &group, Kind: g.Kind, Tool: g.Tool, Provider: g.Provider})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -51,7 +55,7 @@ func (s *Store) bindGroup(ctx context.Context, g sqlc.UnsentAlertGroupsRow, sink
 			if i > 0 {
 				id = journal.NewID(time.Now())
 			}
-			p := sqlc.AddAlertMessageParams{ID: id, Sink: sink, Tool: g.Tool, Provider: g.Provider, Count: int32(len(ids)), FirstEffect: first}
+			p := sqlc.AddAlertMessageParams{ID: id, Sink: sink, Kind: g.Kind, Tool: g.Tool, Provider: g.Provider, Count: int32(len(ids)), FirstEffect: first}
 			if err := s.q.AddAlertMessage(ctx, tx, p); err != nil {
 				return err
 			}
@@ -71,7 +75,7 @@ func (s *Store) ClaimAlertMessages(ctx context.Context, limit int) ([]journal.Al
 	}
 	out := make([]journal.AlertMessage, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, journal.AlertMessage{ID: r.ID, Sink: r.Sink, Tool: r.Tool, Provider: r.Provider, Count: int(r.Count),
+		out = append(out, journal.AlertMessage{ID: r.ID, Sink: r.Sink, Kind: journal.AlertKind(r.Kind), Tool: r.Tool, Provider: r.Provider, Count: int(r.Count),
 			FirstEffectID: r.FirstEffect, Tries: int(r.Tries), CreatedAt: r.CreatedAt})
 	}
 	return out, nil

@@ -234,7 +234,10 @@ func (s *Store) deliver(ctx context.Context, tx pgx.Tx, l *loaded, c journal.Cha
 	if err := s.q.AddDelivery(ctx, tx, p); err != nil {
 		return s.applyError(err)
 	}
-	return nil
+	if p.AckedAt != nil {
+		return nil
+	}
+	return s.handOver(ctx, tx, l, r, seq)
 }
 
 // audit seals and writes one row; the head row's lock orders the log.

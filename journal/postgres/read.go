@@ -99,7 +99,7 @@ func (s *Store) caseHistory(ctx context.Context, c *journal.Case) error {
 	for _, d := range deliveries {
 		c.Resolutions = append(c.Resolutions, resolutionRow(d).resolution())
 	}
-	return nil
+	return s.caseHandovers(ctx, c)
 }
 
 // EffectByKey returns the id of the effect that has the key.

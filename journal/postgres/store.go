@@ -50,6 +50,9 @@ type Options struct {
 	// CanLook says whether evidence can be pulled from a provider; nil = from none.
 	CanLook func(provider string) bool
 	Logger  *slog.Logger
+	// InTx hands resolutions over within the transaction that records them; nil = the
+	// dispatcher does.
+	InTx InTx
 	// MaxConns bounds the pool; 0 = pgx's default.
 	MaxConns int32
 	// Ungrouped gives each begin and commit a statement of its own. Without it,
@@ -64,6 +67,7 @@ type Store struct {
 	q      *sqlc.Queries
 	policy journal.Policy
 	look   func(string) bool
+	inTx   InTx
 	log    *slog.Logger
 	tools  sync.Map // name → toolRow: saves the look-up on the happy path
 	counts rollupCache
@@ -98,7 +102,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 
 // New makes a Store on a pool that the caller owns.
 func New(pool *pgxpool.Pool, o Options) *Store {
-	s := &Store{pool: pool, q: sqlc.New(), policy: o.Policy, look: o.CanLook, log: o.Logger}
+	s := &Store{pool: pool, q: sqlc.New(), policy: o.Policy, look: o.CanLook, inTx: o.InTx, log: o.Logger}
 	if s.policy.Version == "" {
 		s.policy = journal.DefaultPolicy()
 	}

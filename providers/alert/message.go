@@ -6,10 +6,17 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/landedhq/landed/journal"
 )
 
-// TypeEffectAlert is the type of every message, and says how its data looks.
-const TypeEffectAlert = "effect.alert.v1"
+// The types of messages: what it is about, and how its data looks.
+const (
+	// TypeEffectAlert: effects are newly stuck or parked.
+	TypeEffectAlert = "effect.alert.v1"
+	// TypeUndelivered: resolutions reached no runtime for too long. Same data.
+	TypeUndelivered = "effect.undelivered.v1"
+)
 
 // Sink is one place that people look at. Implementations are safe for use by
 // several goroutines, and keep to the context's deadline.
@@ -22,12 +29,12 @@ type Sink interface {
 }
 
 // Message says that effects of one tool at one provider are newly stuck or
-// parked. It carries nothing about the business: no args, key, subject or
+// parked, or that what was decided about them reached nobody. It carries nothing about the business: no args, key, subject or
 // amount. Names are as registered and are still hostile: a sink escapes them in
 // every field.
 type Message struct {
 	ID            string // of the message, the same in every attempt; a UUID
-	Type          string // TypeEffectAlert
+	Type          string // TypeEffectAlert or TypeUndelivered
 	At            time.Time
 	Tool          string
 	Provider      string
@@ -61,7 +68,13 @@ func newMessage(external string, o Outgoing) Message {
 	m := Message{ID: o.ID, Type: TypeEffectAlert, At: o.CreatedAt.UTC(), Tool: o.Tool, Provider: o.Provider, Count: o.Count, FirstEffectID: o.FirstEffectID}
 	m.OldestURL = external + "/e/" + url.PathEscape(o.FirstEffectID)
 	m.URL = m.OldestURL
-	if o.Count != 1 {
+	switch {
+	case o.Kind == journal.AlertUndelivered:
+		m.Type = TypeUndelivered
+		if o.Count != 1 {
+			m.URL = external + "/outcomes"
+		}
+	case o.Count != 1:
 		m.URL = external + "/?" + url.Values{"tool": {o.Tool}, "provider": {o.Provider}}.Encode()
 	}
 	return m

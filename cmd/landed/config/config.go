@@ -127,6 +127,8 @@ type Policy struct {
 	MaxLease         Duration `yaml:"max_lease"`
 	RetryGrace       Duration `yaml:"retry_grace"`
 	AlertInterval    Duration `yaml:"alert_interval"`
+	DeliverWithin    Duration `yaml:"deliver_within"`
+	AckWithin        Duration `yaml:"ack_within"`
 	// Rules ask more of the decisions that they match; all that match hold.
 	Rules []Rule `yaml:"rules"`
 	// Overrides are the blocks that a second person may let pass: found,
@@ -154,6 +156,7 @@ func (p Policy) Journal() journal.Policy {
 	}{
 		{&out.EvidenceMaxAge, p.EvidenceMaxAge}, {&out.OrderEvidenceAge, p.OrderEvidenceAge}, {&out.PickupWithin, p.PickupWithin},
 		{&out.WindowMargin, p.WindowMargin}, {&out.DefaultLease, p.DefaultLease}, {&out.MaxLease, p.MaxLease}, {&out.RetryGrace, p.RetryGrace}, {&out.AlertInterval, p.AlertInterval},
+		{&out.DeliverWithin, p.DeliverWithin}, {&out.AckWithin, p.AckWithin},
 		{&out.StepUp, p.StepUp}, {&out.ProposalWithin, p.ProposalWithin}, {&out.ReviewWithin, p.ReviewWithin},
 	} {
 		if f.from > 0 {

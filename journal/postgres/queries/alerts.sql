@@ -18,20 +18,20 @@ on conflict (effect_id, occasion) do nothing;
 -- name: UnsentAlertGroups :many
 -- A group that got a message a moment ago waits: what comes up meanwhile goes
 -- into the next one.
-select tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts a where message_id is null
-    and not exists (select from alert_messages m where m.tool = a.tool and m.provider = a.provider
+select kind, tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts a where message_id is null
+    and not exists (select from alert_messages m where m.kind = a.kind and m.tool = a.tool and m.provider = a.provider
         and m.created_at > clock_timestamp() - sqlc.arg(interval_ms)::bigint * interval '1 ms')
-group by tool, provider order by min(created_at) limit @max_rows;
+group by kind, tool, provider order by min(created_at) limit @max_rows;
 
 -- name: GroupAlerts :many
 -- Binds the group's waiting alerts to one message; a replica that comes second
 -- binds none.
 update alerts set message_id = @message_id
-where id in (select a.id from alerts a where a.message_id is null and a.tool = @tool and a.provider = @provider order by a.created_at for update skip locked)
+where id in (select a.id from alerts a where a.message_id is null and a.kind = @kind and a.tool = @tool and a.provider = @provider order by a.created_at for update skip locked)
 returning effect_id;
 
 -- name: AddAlertMessage :exec
-insert into alert_messages (id, sink, tool, provider, count, first_effect) values (@id, @sink, @tool, @provider, @count, @first_effect);
+insert into alert_messages (id, sink, kind, tool, provider, count, first_effect) values (@id, @sink, @kind, @tool, @provider, @count, @first_effect);
 
 -- name: ClaimAlertMessages :many
 update alert_messages set claimed_until = clock_timestamp() + interval '30 seconds', tries = tries + 1,

@@ -11,12 +11,13 @@ import (
 )
 
 const addAlertMessage = `-- name: AddAlertMessage :exec
-insert into alert_messages (id, sink, tool, provider, count, first_effect) values ($1, $2, $3, $4, $5, $6)
+insert into alert_messages (id, sink, kind, tool, provider, count, first_effect) values ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type AddAlertMessageParams struct {
 	ID          string
 	Sink        string
+	Kind        string
 	Tool        string
 	Provider    string
 	Count       int32
@@ -27,6 +28,7 @@ func (q *Queries) AddAlertMessage(ctx context.Context, db DBTX, arg AddAlertMess
 	_, err := db.Exec(ctx, addAlertMessage,
 		arg.ID,
 		arg.Sink,
+		arg.Kind,
 		arg.Tool,
 		arg.Provider,
 		arg.Count,
@@ -90,7 +92,7 @@ update alert_messages set claimed_until = clock_timestamp() + interval '30 secon
     next_try_at = clock_timestamp() + interval '30 seconds'
 where id in (select m.id from alert_messages m where m.sent_at is null and m.gave_up_at is null and m.next_try_at <= clock_timestamp()
     order by m.next_try_at limit $1 for update skip locked)
-returning id, sink, tool, provider, count, first_effect, created_at, claimed_until, tries, next_try_at, sent_at, gave_up_at, last_error
+returning id, sink, tool, provider, count, first_effect, created_at, claimed_until, tries, next_try_at, sent_at, gave_up_at, last_error, kind
 `
 
 func (q *Queries) ClaimAlertMessages(ctx context.Context, db DBTX, maxRows int32) ([]AlertMessage, error) {
@@ -116,6 +118,7 @@ func (q *Queries) ClaimAlertMessages(ctx context.Context, db DBTX, maxRows int32
 			&i.SentAt,
 			&i.GaveUpAt,
 			&i.LastError,
+			&i.Kind,
 		); err != nil {
 			return nil, err
 		}
@@ -129,12 +132,13 @@ func (q *Queries) ClaimAlertMessages(ctx context.Context, db DBTX, maxRows int32
 
 const groupAlerts = `-- name: GroupAlerts :many
 update alerts set message_id = $1
-where id in (select a.id from alerts a where a.message_id is null and a.tool = $2 and a.provider = $3 order by a.created_at for update skip locked)
+where id in (select a.id from alerts a where a.message_id is null and a.kind = $2 and a.tool = $3 and a.provider = $4 order by a.created_at for update skip locked)
 returning effect_id
 `
 
 type GroupAlertsParams struct {
 	MessageID *string
+	Kind      string
 	Tool      string
 	Provider  string
 }
@@ -142,7 +146,12 @@ type GroupAlertsParams struct {
 // Binds the group's waiting alerts to one message; a replica that comes second
 // binds none.
 func (q *Queries) GroupAlerts(ctx context.Context, db DBTX, arg GroupAlertsParams) ([]string, error) {
-	rows, err := db.Query(ctx, groupAlerts, arg.MessageID, arg.Tool, arg.Provider)
+	rows, err := db.Query(ctx, groupAlerts,
+		arg.MessageID,
+		arg.Kind,
+		arg.Tool,
+		arg.Provider,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -188,10 +197,10 @@ func (q *Queries) RaiseAlerts(ctx context.Context, db DBTX, graceMs int64) (int6
 }
 
 const unsentAlertGroups = `-- name: UnsentAlertGroups :many
-select tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts a where message_id is null
-    and not exists (select from alert_messages m where m.tool = a.tool and m.provider = a.provider
+select kind, tool, provider, count(*)::integer as count, min(created_at)::timestamptz as oldest from alerts a where message_id is null
+    and not exists (select from alert_messages m where m.kind = a.kind and m.tool = a.tool and m.provider = a.provider
         and m.created_at > clock_timestamp() - $1::bigint * interval '1 ms')
-group by tool, provider order by min(created_at) limit $2
+group by kind, tool, provider order by min(created_at) limit $2
 `
 
 type UnsentAlertGroupsParams struct {
@@ -200,6 +209,7 @@ type UnsentAlertGroupsParams struct {
 }
 
 type UnsentAlertGroupsRow struct {
+	Kind     string
 	Tool     string
 	Provider string
 	Count    int32
@@ -218,6 +228,7 @@ func (q *Queries) UnsentAlertGroups(ctx context.Context, db DBTX, arg UnsentAler
 	for rows.Next() {
 		var i UnsentAlertGroupsRow
 		if err := rows.Scan(
+			&i.Kind,
 			&i.Tool,
 			&i.Provider,
 			&i.Count,

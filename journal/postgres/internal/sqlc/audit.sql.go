@@ -491,7 +491,7 @@ func (q *Queries) DecisionsOf(ctx context.Context, db DBTX, effectID string) ([]
 }
 
 const deliveriesOf = `-- name: DeliveriesOf :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, deliveries.handover, deliveries.target, deliveries.tries, deliveries.next_at, deliveries.retry_from, deliveries.sent_at, deliveries.handover_reason, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id where deliveries.effect_id = $1 order by deliveries.audit_seq
 `
 
 type DeliveriesOfRow struct {
@@ -526,6 +526,13 @@ func (q *Queries) DeliveriesOf(ctx context.Context, db DBTX, effectID string) ([
 			&i.Delivery.SuccessorID,
 			&i.Delivery.SuccessorKey,
 			&i.Delivery.Compensate,
+			&i.Delivery.Handover,
+			&i.Delivery.Target,
+			&i.Delivery.Tries,
+			&i.Delivery.NextAt,
+			&i.Delivery.RetryFrom,
+			&i.Delivery.SentAt,
+			&i.Delivery.HandoverReason,
 			&i.Namespace,
 			&i.Key,
 		); err != nil {
@@ -638,7 +645,7 @@ func (q *Queries) LockDeliveryEffect(ctx context.Context, db DBTX, arg LockDeliv
 }
 
 const nextResolution = `-- name: NextResolution :one
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, deliveries.handover, deliveries.target, deliveries.tries, deliveries.next_at, deliveries.retry_from, deliveries.sent_at, deliveries.handover_reason, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.effect_id = $1 and deliveries.audit_seq > $2 order by deliveries.audit_seq limit 1
 `
 
@@ -674,6 +681,13 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 		&i.Delivery.SuccessorID,
 		&i.Delivery.SuccessorKey,
 		&i.Delivery.Compensate,
+		&i.Delivery.Handover,
+		&i.Delivery.Target,
+		&i.Delivery.Tries,
+		&i.Delivery.NextAt,
+		&i.Delivery.RetryFrom,
+		&i.Delivery.SentAt,
+		&i.Delivery.HandoverReason,
 		&i.Namespace,
 		&i.Key,
 	)
@@ -681,7 +695,7 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 }
 
 const resolutionsAfter = `-- name: ResolutionsAfter :many
-select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
+select deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, deliveries.handover, deliveries.target, deliveries.tries, deliveries.next_at, deliveries.retry_from, deliveries.sent_at, deliveries.handover_reason, e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.audit_seq = any (array(
     select u.audit_seq from (
         (select a.audit_seq from deliveries a
@@ -734,6 +748,13 @@ func (q *Queries) ResolutionsAfter(ctx context.Context, db DBTX, arg Resolutions
 			&i.Delivery.SuccessorID,
 			&i.Delivery.SuccessorKey,
 			&i.Delivery.Compensate,
+			&i.Delivery.Handover,
+			&i.Delivery.Target,
+			&i.Delivery.Tries,
+			&i.Delivery.NextAt,
+			&i.Delivery.RetryFrom,
+			&i.Delivery.SentAt,
+			&i.Delivery.HandoverReason,
 			&i.Namespace,
 			&i.Key,
 		); err != nil {

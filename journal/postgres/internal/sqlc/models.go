@@ -16,6 +16,7 @@ type Alert struct {
 	Provider  string
 	CreatedAt time.Time
 	MessageID *string
+	Kind      string
 }
 
 type AlertMessage struct {
@@ -32,6 +33,7 @@ type AlertMessage struct {
 	SentAt       *time.Time
 	GaveUpAt     *time.Time
 	LastError    string
+	Kind         string
 }
 
 type Attempt struct {
@@ -195,6 +197,13 @@ type Delivery struct {
 	SuccessorID    *string
 	SuccessorKey   string
 	Compensate     bool
+	Handover       string
+	Target         string
+	Tries          int32
+	NextAt         *time.Time
+	RetryFrom      *time.Time
+	SentAt         *time.Time
+	HandoverReason string
 }
 
 type Draft struct {
@@ -303,6 +312,16 @@ type Handle struct {
 	At       time.Time
 }
 
+type HandoverTry struct {
+	DeliveryID string
+	Number     int32
+	At         time.Time
+	TookMs     int64
+	Target     string
+	Outcome    string
+	Detail     string
+}
+
 type JournalMetum struct {
 	One               bool
 	Quarantined       bool
@@ -403,6 +422,14 @@ type ProviderState struct {
 	ControlAt   *time.Time
 	ControlOk   bool
 	ControlWhy  string
+}
+
+type ResumeTarget struct {
+	Name       string
+	Endpoint   string
+	VerifiedAt *time.Time
+	StoppedAt  *time.Time
+	StoppedWhy string
 }
 
 type Review struct {
