@@ -14,8 +14,8 @@ type Case struct {
 	// HandoverTries are the tries, newest first, at most 100.
 	Handovers     map[string]Handover
 	HandoverTries []HandoverTry
-	Siblings    []Sibling // other effects of the root run, at most 50
-	Team        Team
+	Siblings      []Sibling // other effects of the root run, at most 50
+	Team          Team
 	// SupersededBy is the effect that took this one's place, or empty.
 	SupersededBy string
 	// Compensation is the effect that undoes this one, nil if none began.
