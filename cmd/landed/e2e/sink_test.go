@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landedhq/landed/providers/alert/webhook"
+	"github.com/landedhq/landed/providers/webhook"
 )
 
 // sink receives signed alerts, as a chat bridge of a customer would.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/landedhq/landed/providers/alert"
 	"github.com/landedhq/landed/providers/alert/webhook"
+	signed "github.com/landedhq/landed/providers/webhook"
 )
 
 const (
@@ -87,7 +88,7 @@ func TestRequestIsSignedWithEveryKey(t *testing.T) {
 		t.Errorf("public key %s", s.PublicKey())
 	}
 	for _, key := range []string{secret, oldSecret, public} {
-		v, err := webhook.NewVerifier(key)
+		v, err := signed.NewVerifier(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestR09_AnswersAreJudgedByStatus(t *testing.T) {
 		{"304", status(304), false, alert.SendError{Status: 304}, "304"},
 		{"400 with a body", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such channel", 400) }, false, alert.SendError{Status: 400}, "no such channel"},
 		{"404", status(404), false, alert.SendError{Status: 404}, "404"},
-		{"410", status(410), false, alert.SendError{Status: 410, Gone: true}, "no more alerts"},
+		{"410", status(410), false, alert.SendError{Status: 410, Gone: true}, "no more messages"},
 		{"429 with seconds", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, false, alert.SendError{Status: 429, Throttle: true, RetryAfter: 90 * time.Second}, "429"},
 		{"503 with a date", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", now.Add(10*time.Minute).UTC().Format(http.TimeFormat))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/landedhq/landed/providers/alert"
-	"github.com/landedhq/landed/providers/alert/webhook"
+	"github.com/landedhq/landed/providers/webhook"
 )
 
 //go:embed page.html style.css

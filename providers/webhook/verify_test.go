@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landedhq/landed/providers/alert/webhook"
+	"github.com/landedhq/landed/providers/webhook"
 )
 
 // The vector that the libraries published with Standard Webhooks 1.0.0 share
@@ -120,3 +120,10 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// Keys in text form; the ed25519 seed is 00 01 … 1f.
+const (
+	secret  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	private = "whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	public  = "whpk_A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="
+)
