@@ -74,6 +74,7 @@ const (
 	noteRejected     = "rejected"
 	noteFresh        = "fresh"
 	noteReviewed     = "reviewed"
+	noteRedelivered  = "redelivered"
 )
 
 func noteFor(note string) *web.Notice {
@@ -92,6 +93,8 @@ func noteFor(note string) *web.Notice {
 		return &web.Notice{Tone: web.ToneInfo, Title: "The proposal is ended", Lines: []string{"The effect waits for a decision as before."}}
 	case noteFresh:
 		return &web.Notice{Tone: web.ToneInfo, Title: "You are signed in again", Lines: []string{"Nothing is recorded yet. Your text is below: decide on what the page shows now."}}
+	case noteRedelivered:
+		return &web.Notice{Tone: web.ToneInfo, Title: "It is handed over again", Lines: []string{"What the runtime answers is shown below, in a moment."}}
 	case noteAcknowledged:
 		return &web.Notice{Tone: web.ToneGood, Title: "Acknowledged", Lines: []string{"The reason is kept in the timeline and in the audit trail."}}
 	}
@@ -124,5 +127,5 @@ func pageVersion(k *journal.Case) string {
 			acked++
 		}
 	}
-	return fmt.Sprintf("%d.%s.%d.%d.%t.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live(), k.Proposal.Open(k.Now)) + teamVersion(k)
+	return fmt.Sprintf("%d.%s.%d.%d.%t.%t", k.Effect.Version, k.Effect.State, len(k.Resolutions), acked, k.Live(), k.Proposal.Open(k.Now)) + handoverVersion(k) + teamVersion(k)
 }

@@ -143,6 +143,8 @@ func moreEventWords(e journal.Event, d eventDetail) (string, web.Tone, web.Text)
 		return "A person acknowledged it", web.ToneInfo, web.Visible(d.Reason, web.ValueLimit)
 	case journal.EventAcked:
 		return "The runtime picked the outcome up", web.ToneGood, web.Text{}
+	case journal.EventRedelivered:
+		return "A person had the outcome handed over again", web.ToneInfo, web.Text{}
 	case journal.EventContradicted:
 		return "Contradicted: it was closed, and has landed after all", web.ToneStop, web.Text{}
 	case journal.EventDouble:

@@ -9,8 +9,9 @@ import (
 )
 
 // newOutcome follows the newest resolution on its way: recorded, delivered,
-// picked up, settled, or unknown again. nil if there was none.
-func newOutcome(c clock, k *journal.Case, names people) *web.Outcome {
+// picked up, settled, or unknown again. nil if there was none. may: whoever looks
+// may have it handed over again.
+func newOutcome(c clock, k *journal.Case, names people, may bool) *web.Outcome {
 	if len(k.Resolutions) == 0 {
 		return nil
 	}
@@ -29,6 +30,7 @@ func newOutcome(c clock, k *journal.Case, names people) *web.Outcome {
 	} else {
 		o.Steps = closeSteps(c, k, r, names)
 	}
+	o.Delivery = newDelivery(c, k, r, may)
 	for i := len(k.Resolutions) - 2; i >= 0; i-- {
 		e := k.Resolutions[i]
 		o.Earlier = append(o.Earlier, web.OutcomeRow{Title: web.ResolutionText(e.Kind), By: names.who(e.By),
@@ -89,8 +91,9 @@ func adviceText(summary string) string {
 func reissueSteps(c clock, k *journal.Case, r journal.Resolution, names people) []web.Step {
 	at, picked := orderedAttempt(k, r.OrderID)
 	dead := orderDead(k, r, c.now)
-	delivered := web.Step{Name: "Delivered", State: web.StepNow, Detail: "waiting for the runtime to ask"}
+	delivered, taken := deliveredStep(c, k, r)
 	switch {
+	case taken:
 	case r.AckedAt != nil:
 		delivered = web.Step{Name: "Delivered", State: web.StepDone, Detail: "to " + names.who(r.AckedBy).String(), At: c.maybe(*r.AckedAt)}
 	case picked:
@@ -106,7 +109,7 @@ func reissueSteps(c clock, k *journal.Case, r journal.Resolution, names people) 
 		pick = web.Step{Name: "Picked up", State: web.StepFailed, Detail: dead}
 	case r.OrderExpiresAt != nil:
 		pick.Detail, pick.At = "the order expires", c.maybe(*r.OrderExpiresAt)
-		if r.AckedAt != nil {
+		if r.AckedAt != nil || taken {
 			pick.State = web.StepNow
 		}
 	}
@@ -177,5 +180,16 @@ func closeSteps(c clock, k *journal.Case, r journal.Resolution, names people) []
 	default:
 		last.State, last.Detail = web.StepDone, web.StateBadge(e.State, false).Text
 	}
-	return []web.Step{{Name: "Recorded", State: web.StepDone, At: c.maybe(r.At)}, pick, last}
+	recorded := web.Step{Name: "Recorded", State: web.StepDone, At: c.maybe(r.At)}
+	if h := k.Handovers[r.ID]; h.Target == "" || h.State == journal.HandoverPull {
+		return []web.Step{recorded, pick, last}
+	}
+	delivered, taken := deliveredStep(c, k, r)
+	if pick.State == web.StepNow {
+		pick.Detail = "the runtime has not acted on it yet"
+		if !taken {
+			pick = web.Step{Name: pick.Name, State: web.StepLater}
+		}
+	}
+	return []web.Step{recorded, delivered, pick, last}
 }

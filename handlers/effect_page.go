@@ -32,7 +32,7 @@ func newEffectPage(sh web.Shell, k *journal.Case, v effectView) web.EffectPage {
 	a := journal.Assess(&k.Snapshot)
 	p := web.EffectPage{
 		Shell: sh, Head: effectHead(c, k), Version: pageVersion(k), Poll: web.VersionURL(k.Effect.ID),
-		Answer: newAnswer(c, &k.Snapshot, a), Look: lookBox(c, k, v.Who), Outcome: newOutcome(c, k, names),
+		Answer: newAnswer(c, &k.Snapshot, a), Look: lookBox(c, k, v.Who), Outcome: newOutcome(c, k, names, v.Who.MayDecide()),
 		Decide: newDecideBox(c, k, a, v), Ack: newAckBox(k, v), Proposal: newProposalBox(c, k, a, v), Twins: twinCards(c, k),
 		Team: newTeamBox(c, k, v), TeamForms: newTeamForms(c, k, a, v), Present: web.PresenceURL(k.Effect.ID),
 		Args:     newPayload(k.Effect.Args, k, v.AllArgs),

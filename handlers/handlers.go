@@ -26,6 +26,8 @@ type Journal interface {
 	// LogView records that a person was shown a page; effectID may be empty.
 	LogView(ctx context.Context, who journal.Actor, path, effectID string) error
 	Acknowledge(ctx context.Context, id string, who journal.Actor, reason string) error
+	// Redeliver has a resolution of the effect handed over once more.
+	Redeliver(ctx context.Context, id string, r journal.Redelivery) error
 	// A draft is a person's text on an effect, kept while they sign in again.
 	SaveDraft(ctx context.Context, who journal.Actor, effectID string, form []byte) error
 	Draft(ctx context.Context, who journal.Actor, effectID string) ([]byte, error)
@@ -183,6 +185,7 @@ func (s *server) routes(e *echo.Echo) {
 	post := func(path string, h echo.HandlerFunc) { e.POST(path, h, limitBody, s.checkToken) }
 	post(web.RouteLook, s.look)
 	post(web.RouteAcknowledge, s.acknowledge)
+	post(web.RouteRedeliver, s.redeliver)
 	post(web.RouteConfirm, s.confirm)
 	post(web.RouteDecide, s.decide)
 	post(web.RouteProposal, s.proposalWord)

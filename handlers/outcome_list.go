@@ -47,10 +47,32 @@ func newOutcomesPage(sh web.Shell, c clock, list []journal.Outcome) web.Outcomes
 			r.Stage, r.Detail = web.Badge{Tone: web.ToneInfo, Text: "Under way"}, "a worker began the ordered attempt"
 		case journal.OutcomeUndelivered:
 			r.Stage, r.Detail = web.Badge{Tone: web.ToneWait, Text: "Not picked up"}, "no runtime has asked for the outcome"
+			if o.Newest.AckedAt != nil { // an earlier resolution is open
+				r.Detail = "an earlier outcome was never picked up"
+			}
 		case journal.OutcomeUnknownAgain:
 			r.Stage, r.Detail = web.Badge{Tone: web.ToneWarn, Text: "Open again"}, "it waits for a decision once more"
+		}
+		if o.Newest.AckedAt == nil && (o.Stage == journal.OutcomeOrdered || o.Stage == journal.OutcomeUndelivered) {
+			onItsWay(c, o, &r)
 		}
 		p.Rows = append(p.Rows, r)
 	}
 	return p
+}
+
+// onItsWay says what keeps an outcome that is handed over from its runtime.
+func onItsWay(c clock, o journal.Outcome, r *web.OutcomeLine) {
+	h := o.Handover
+	if h.Target == "" {
+		return
+	}
+	r.Target = line(h.Target)
+	r.Way = &web.OutcomeWay{State: handoverBadge(h.State, false), Reason: web.Visible(h.Reason, web.ValueLimit)}
+	switch {
+	case h.State == journal.HandoverSent:
+		r.Way.Detail, r.Way.At = "taken", c.maybe(h.SentAt)
+	case h.State == journal.HandoverPending && h.Tries > 0:
+		r.Way.Detail, r.Way.At = "next try", c.maybe(h.NextAt)
+	}
 }

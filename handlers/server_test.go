@@ -97,6 +97,11 @@ func (f *fakeJournal) Acknowledge(_ context.Context, id string, who journal.Acto
 	return nil
 }
 
+func (f *fakeJournal) Redeliver(_ context.Context, id string, r journal.Redelivery) error {
+	f.wrote("redeliver " + id + " " + r.Actor.Subject + ": " + r.ResolutionID)
+	return nil
+}
+
 func (f *fakeJournal) LookNow(_ context.Context, id, by string) error {
 	f.wrote("look " + id + " " + by)
 	return nil

@@ -10,6 +10,9 @@ type Outcome struct {
 	Stage      OutcomeStage
 	ExpiresAt  time.Time // of an order that is out
 	DeliveryAt time.Time // when the newest resolution was recorded
+	// Handover is how far the newest resolution got on its way to the runtime: state,
+	// target, tries, times and reason.
+	Handover Handover
 }
 
 // OutcomeStage is how far an outcome got.

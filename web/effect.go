@@ -85,6 +85,8 @@ type Outcome struct {
 	At      Stamp
 	Steps   []Step
 	Earlier []OutcomeRow
+	// Delivery is nil where the runtime asks by itself.
+	Delivery *Delivery
 }
 
 // Step is one station on the way from a decision to a settled effect.

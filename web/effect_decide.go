@@ -5,6 +5,7 @@ const (
 	FieldChoice     = "choice"
 	FieldCode       = "reason_code"
 	FieldReason     = "reason"
+	FieldResolution = "resolution"
 	FieldProviderID = "provider_id"
 	FieldVersion    = "version"
 	FieldDigest     = "evidence"

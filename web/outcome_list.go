@@ -17,4 +17,16 @@ type OutcomeLine struct {
 	Stage  Badge
 	Detail string
 	Until  *Stamp
+	// Target and Way are of an outcome that is handed over; Way is nil where the
+	// runtime asks.
+	Target Text
+	Way    *OutcomeWay
+}
+
+// OutcomeWay is how far handing over got.
+type OutcomeWay struct {
+	State  Badge
+	Detail string
+	At     *Stamp
+	Reason Text
 }

@@ -17,6 +17,7 @@ const (
 	RouteDecide      = "/e/:id/decide"
 	RouteCorrect     = "/e/:id/correct"
 	RouteProposal    = "/e/:id/proposal"
+	RouteRedeliver   = "/e/:id/redeliver"
 	RouteReviews     = "/reviews"
 	RouteBulks       = "/bulk"
 	RouteBulk        = "/bulk/:id"
@@ -112,6 +113,9 @@ func LookURL(id string) string { return EffectURL(id) + "/look" }
 // AcknowledgeURL takes the acknowledgement of a flag.
 func AcknowledgeURL(id string) string { return EffectURL(id) + "/acknowledge" }
 
+// RedeliverURL has a resolution handed over once more.
+func RedeliverURL(id string) string { return EffectURL(id) + "/redeliver" }
+
 // ConfirmURL takes the decision form and shows what would be recorded.
 func ConfirmURL(id string) string { return EffectURL(id) + "/decide/confirm" }
 
@@ -174,4 +178,5 @@ const (
 	AnchorDecide   = "decide"
 	AnchorOutcome  = "outcome"
 	AnchorProposal = "proposal"
+	AnchorDelivery = "delivery"
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/postgres"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/resume"
 )
 
 type checkCmd struct {
@@ -66,6 +67,11 @@ func (c *checkCmd) Run(ctx context.Context, io stdio, log *slog.Logger) error {
 			}
 			return err
 		})
+	}
+	for _, t := range d.targets {
+		if p, ok := t.(resume.Prober); ok {
+			try("resume "+t.Name(), p.Probe)
+		}
 	}
 	if len(failed) > 0 {
 		return errors.New("the check failed")

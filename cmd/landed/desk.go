@@ -23,6 +23,7 @@ import (
 	"github.com/landedhq/landed/providers/alert"
 	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/providers/evidence/graph"
+	"github.com/landedhq/landed/providers/resume"
 )
 
 // desk is everything that a configuration wires together.
@@ -37,6 +38,8 @@ type desk struct {
 	notifier  *alert.Notifier
 	adapters  map[string]evidence.Adapter
 	sinks     []alert.Sink
+	targets   []resume.Target
+	resumer   *resume.Dispatcher
 	api       *api.API
 }
 
@@ -60,6 +63,9 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 	if d.sinks, err = openSinks(cfg); err != nil {
 		return nil, err
 	}
+	if d.targets, err = openTargets(cfg); err != nil {
+		return nil, err
+	}
 	if d.store, err = openStore(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -67,6 +73,10 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 	d.decider = decide.New(d.store, d.collector, log)
 	d.bulks = decide.NewBulkRunner(d.store, d.decider, log)
 	if d.notifier, err = alert.New(alert.Config{Store: d.store, Sinks: d.sinks, External: cfg.ExternalURL, Logger: log}); err != nil {
+		d.store.Close()
+		return nil, err
+	}
+	if d.resumer, err = resume.New(resume.Config{Store: d.store, Targets: d.targets, Default: cfg.ResumeDefault, External: cfg.ExternalURL, Logger: log}); err != nil {
 		d.store.Close()
 		return nil, err
 	}
@@ -143,6 +153,7 @@ func (d *desk) tasks() []jobs.Task {
 			_, err := d.store.Sweep(ctx, 200)
 			return err
 		}},
+		{Name: "resume", Every: every, Limit: 2 * time.Minute, Run: d.resumer.Round},
 		{Name: "alert", Every: every, Limit: 2 * time.Minute, Run: d.notifier.Run},
 		{Name: "clock", Every: 5 * time.Second, Limit: time.Minute, Run: func(ctx context.Context) error {
 			_, err := d.store.WatchClock(ctx)

@@ -247,6 +247,18 @@ func mutations() map[string][]mutation {
 			d.sql("update effects set orphan = true where id = $1", id)
 			return id, url.Values{web.FieldReason: {"nothing more is needed"}}
 		}, path: web.AcknowledgeURL, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}},
+		web.RouteRedeliver: {{do: func(d *door) (string, url.Values) {
+			id, g := d.parked()
+			if w := d.post("olga", doorToken, web.DecideURL(id), with(g, web.FieldChoice, "close_not_landed")); w.Code != http.StatusSeeOther {
+				d.t.Fatalf("closing: %d %s", w.Code, w.Body)
+			}
+			d.sql("update deliveries set handover = 'refused', next_at = null where effect_id = $1", id)
+			k, err := d.store.Case(d.t.Context(), id)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			return id, url.Values{web.FieldResolution: {k.Resolutions[0].ID}}
+		}, path: web.RedeliverURL, who: "olga", want: counted{0, 0, 1, 0}, others: notOperators}},
 		web.RouteReviews: {{do: func(d *door) (string, url.Values) {
 			id, g := d.parked()
 			if w := d.post("olga", doorToken, web.DecideURL(id), with(g, web.FieldChoice, "reissue/new_key", web.FieldBreakGlass, "1")); w.Code != http.StatusSeeOther {

@@ -202,6 +202,11 @@ func targetMark(r sqlc.ResumeTarget) journal.TargetMark {
 	return journal.TargetMark{Name: r.Name, Endpoint: r.Endpoint, VerifiedAt: timeOf(r.VerifiedAt), StoppedAt: timeOf(r.StoppedAt), StoppedWhy: r.StoppedWhy}
 }
 
+func handoverOf(d sqlc.Delivery) journal.Handover {
+	return journal.Handover{State: journal.HandoverState(d.Handover), Target: d.Target, Tries: int(d.Tries), NextAt: timeOf(d.NextAt),
+		RetryFrom: timeOf(d.RetryFrom), SentAt: timeOf(d.SentAt), Reason: d.HandoverReason}
+}
+
 // caseHandovers puts beside each resolution how far its way got, and the tries.
 func (s *Store) caseHandovers(ctx context.Context, c *journal.Case) error {
 	hs, err := s.q.HandoversOf(ctx, s.pool, c.Effect.ID)

@@ -33,7 +33,10 @@ type Config struct {
 	// Tools registered here need no worker to register them.
 	Tools  []Tool  `yaml:"tools"`
 	Alerts []Alert `yaml:"alerts"`
-	Policy Policy  `yaml:"policy"`
+	// Resume are the runtimes that resolutions are handed over to. All can be pulled
+	// without any.
+	Resume []Resume `yaml:"resume"`
+	Policy Policy   `yaml:"policy"`
 	// Retention is how long settled effects are kept; then their keys stay refused
 	// and their decisions stay on the audit trail. 0 = for ever.
 	Retention Duration `yaml:"retention"`
@@ -321,6 +324,7 @@ func (c *Config) check() error {
 		}
 		names[a.Name] = true
 	}
+	errs = append(errs, c.checkResume()...)
 	if err := c.Policy.check(); err != nil {
 		errs = append(errs, err)
 	}

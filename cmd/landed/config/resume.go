@@ -1,0 +1,83 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/landedhq/landed/journal"
+)
+
+// Resume is one runtime that resolutions are handed over to: exactly one kind. An
+// effect names it by begin's resume, {"to": name, …}.
+type Resume struct {
+	Name    string         `yaml:"name"`
+	Webhook *ResumeWebhook `yaml:"webhook"`
+	// Tools whose effects go there if begin named no target.
+	Tools []string `yaml:"tools"`
+}
+
+// ResumeWebhook is a signed webhook (Standard Webhooks 1.0).
+type ResumeWebhook struct {
+	URL        string `yaml:"url"`
+	Secret     Secret `yaml:"secret"`      // whsec_…
+	OldSecret  Secret `yaml:"old_secret"`  // signs as well while the receiver changes over
+	PrivateKey Secret `yaml:"private_key"` // whsk_…: ed25519
+	// CloudEvents makes the body a CloudEvent 1.0.
+	CloudEvents  bool `yaml:"cloud_events"`
+	AllowPrivate bool `yaml:"allow_private"`
+}
+
+func (r Resume) kinds() map[string]bool {
+	return map[string]bool{"webhook": r.Webhook != nil}
+}
+
+func (r Resume) check() error {
+	var all, given []string
+	for k, on := range r.kinds() {
+		all = append(all, k)
+		if on {
+			given = append(given, k)
+		}
+	}
+	slices.Sort(all)
+	switch {
+	case r.Name == "":
+		return errors.New("needs a name: begin's resume calls it by that")
+	case len(given) != 1:
+		return fmt.Errorf("%s: name exactly one kind of %v, here are %d", r.Name, all, len(given))
+	}
+	return journal.ValidateName("name", r.Name)
+}
+
+// checkResume checks all targets and that no tool has two.
+func (c *Config) checkResume() []error {
+	var errs []error
+	names, tools := map[string]bool{}, map[string]string{}
+	for i, r := range c.Resume {
+		if err := r.check(); err != nil {
+			errs = append(errs, fmt.Errorf("resume[%d]: %w", i, err))
+		}
+		if names[r.Name] && r.Name != "" {
+			errs = append(errs, fmt.Errorf("resume[%d]: the name %s is given twice", i, r.Name))
+		}
+		names[r.Name] = true
+		for _, t := range r.Tools {
+			if first, twice := tools[t]; twice {
+				errs = append(errs, fmt.Errorf("resume[%d]: tool %s goes to %s already", i, t, first))
+			}
+			tools[t] = r.Name
+		}
+	}
+	return errs
+}
+
+// ResumeDefault names the target of a tool's effects that name none; "" = pulled.
+func (c *Config) ResumeDefault(tool string) string {
+	for _, r := range c.Resume {
+		if slices.Contains(r.Tools, tool) {
+			return r.Name
+		}
+	}
+	return ""
+}
