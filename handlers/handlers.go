@@ -12,6 +12,7 @@ import (
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/resume"
 	"github.com/landedhq/landed/static"
 	"github.com/landedhq/landed/web"
 )
@@ -26,6 +27,8 @@ type Journal interface {
 	// LogView records that a person was shown a page; effectID may be empty.
 	LogView(ctx context.Context, who journal.Actor, path, effectID string) error
 	Acknowledge(ctx context.Context, id string, who journal.Actor, reason string) error
+	// TargetStates is what is on its way to the targets.
+	TargetStates(ctx context.Context) (map[string]journal.TargetState, error)
 	// Redeliver has a resolution of the effect handed over once more.
 	Redeliver(ctx context.Context, id string, r journal.Redelivery) error
 	// A draft is a person's text on an effect, kept while they sign in again.
@@ -93,6 +96,8 @@ type Config struct {
 	Journal Journal
 	Decider Decider
 	Looker  Looker
+	// Targets are the runtimes that outcomes are handed over to, by name; nil = none.
+	Targets map[string]resume.Sheet
 	// Providers may be none, but not nil.
 	Providers Providers
 	Login     Login

@@ -24,11 +24,17 @@ func (s *server) outcomes(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing outcomes: %w", err)
 	}
+	states, err := s.cfg.Journal.TargetStates(c.Request().Context())
+	if err != nil {
+		return fmt.Errorf("listing the runtimes: %w", err)
+	}
 	if err := s.logView(c, who, ""); err != nil {
 		return err
 	}
 	made := clock{now}.ago(now)
-	return render(c, http.StatusOK, web.Outcomes(newOutcomesPage(s.shell(c, "Outcomes", &made), clock{now}, list)))
+	p := newOutcomesPage(s.shell(c, "Outcomes", &made), clock{now}, list)
+	p.Runtimes = runtimeLines(clock{now}, s.cfg.Targets, states)
+	return render(c, http.StatusOK, web.Outcomes(p))
 }
 
 func newOutcomesPage(sh web.Shell, c clock, list []journal.Outcome) web.OutcomesPage {

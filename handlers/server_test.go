@@ -97,6 +97,10 @@ func (f *fakeJournal) Acknowledge(_ context.Context, id string, who journal.Acto
 	return nil
 }
 
+func (f *fakeJournal) TargetStates(context.Context) (map[string]journal.TargetState, error) {
+	return map[string]journal.TargetState{"flow": {Mark: journal.TargetMark{Name: "flow", StoppedAt: testNow(), StoppedWhy: "410"}, Pending: 2, Refused: 1, OldestPending: testNow()}}, nil
+}
+
 func (f *fakeJournal) Redeliver(_ context.Context, id string, r journal.Redelivery) error {
 	f.wrote("redeliver " + id + " " + r.Actor.Subject + ": " + r.ResolutionID)
 	return nil

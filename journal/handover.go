@@ -102,6 +102,16 @@ type TargetMark struct {
 	StoppedWhy string
 }
 
+// TargetState is what a page shows of a target: its mark, and what is on its way to
+// it or did not arrive.
+type TargetState struct {
+	Mark                            TargetMark
+	Pending, Sent, Refused, Expired int
+	// OldestPending is when the oldest that is pending was recorded; zero = none is.
+	OldestPending time.Time
+	LastTaken     time.Time // zero = nothing was, as far as is kept
+}
+
 // ResumeTarget returns the configured runtime that an effect names: the member
 // "to" of its resume. "" means that it names none, and is asked by pulling.
 func ResumeTarget(resume []byte) string {

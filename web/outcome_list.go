@@ -5,6 +5,20 @@ type OutcomesPage struct {
 	Shell
 	Rows []OutcomeLine
 	Cut  string // says that there are more
+	// Runtimes are those that outcomes are handed over to; none = all are asked for.
+	Runtimes []RuntimeLine
+}
+
+// RuntimeLine is one runtime that outcomes are handed over to.
+type RuntimeLine struct {
+	Name     Text
+	Kind     string
+	State    Badge
+	Detail   Text
+	Promises []string
+	Load     string // what is on its way, or did not arrive
+	Oldest   *Stamp // pending
+	Taken    *Stamp // its newest good answer
 }
 
 // OutcomeLine is one of them.

@@ -31,10 +31,11 @@ type rollup struct {
 	groups []rollupGroup
 	header []journal.ListCount // by tool and provider, most effects first
 	rows   int
-	// snoozed are groups that are left out; asleep, how many effects they hold.
-	snoozed []rollupGroup
-	asleep  int
-	at      time.Time
+	// snoozed are groups that are left out; asleep, how many effects they hold. held
+	// are the groups of what somebody is on.
+	snoozed, held []rollupGroup
+	asleep        int
+	at            time.Time
 }
 
 type rollupGroup struct {
@@ -105,7 +106,8 @@ func (s *Store) AttentionCounts(ctx context.Context) ([]journal.ListCount, error
 func (s *Store) countAttention(ctx context.Context) (*rollup, error) {
 	r := &rollup{at: time.Now()}
 	grace := ms(s.policy.RetryGrace)
-	if err := pipeline(ctx, s.pool, readGroups(ctx, countsSQL, grace, &r.groups), readGroups(ctx, setCounts(snoozedIDs, "true"), grace, &r.snoozed)); err != nil {
+	if err := pipeline(ctx, s.pool, readGroups(ctx, countsSQL, grace, &r.groups), readGroups(ctx, setCounts(snoozedIDs, "true"), grace, &r.snoozed),
+		readGroups(ctx, setCounts(claimedIDs, awake), grace, &r.held)); err != nil {
 		return nil, mapError("counting the list", err)
 	}
 	for _, g := range r.groups {

@@ -81,6 +81,11 @@ func (s *Store) tried(ctx context.Context, tx pgx.Tx, h journal.Handover, r jour
 	if r.Outcome == "" {
 		return nil
 	}
+	if r.State == journal.HandoverSent {
+		if err := s.q.TargetTaken(ctx, tx, clean(r.Target, 200)); err != nil {
+			return err
+		}
+	}
 	return s.q.AddHandoverTry(ctx, tx, sqlc.AddHandoverTryParams{ID: h.ID, Number: int32(h.Tries), TookMs: ms(r.Took), Target: clean(r.Target, 200),
 		Outcome: string(r.Outcome), Detail: clean(r.Detail, 1000)})
 }
@@ -196,6 +201,34 @@ func (s *Store) TargetMark(ctx context.Context, name string) (journal.TargetMark
 func (s *Store) SetTargetMark(ctx context.Context, m journal.TargetMark) error {
 	return mapError("writing the target "+m.Name, s.q.SetTargetMark(ctx, s.pool, sqlc.SetTargetMarkParams{Name: m.Name, Endpoint: m.Endpoint,
 		VerifiedAt: timePtr(m.VerifiedAt), StoppedAt: timePtr(m.StoppedAt), StoppedWhy: clean(m.StoppedWhy, 1000)}))
+}
+
+// TargetStates reads what is on its way to every target that there is something
+// of, by name: configured ones that were never used are missing, and ones that are
+// no longer configured are there.
+func (s *Store) TargetStates(ctx context.Context) (map[string]journal.TargetState, error) {
+	var marks []sqlc.ResumeTarget
+	var loads []sqlc.TargetLoadsRow
+	err := pipeline(ctx, s.pool,
+		func(db sqlc.DBTX) (err error) { marks, err = s.q.TargetMarks(ctx, db); return err },
+		func(db sqlc.DBTX) (err error) { loads, err = s.q.TargetLoads(ctx, db); return err })
+	if err != nil {
+		return nil, mapError("reading the targets", err)
+	}
+	out := map[string]journal.TargetState{}
+	for _, m := range marks {
+		out[m.Name] = journal.TargetState{Mark: targetMark(m), LastTaken: timeOf(m.TakenAt)}
+	}
+	for _, l := range loads {
+		t := out[l.Target]
+		t.Mark.Name = l.Target
+		t.Pending, t.Sent, t.Refused, t.Expired = int(l.Pending), int(l.Sent), int(l.Refused), int(l.Expired)
+		if l.OldestPending.Unix() != 0 {
+			t.OldestPending = l.OldestPending
+		}
+		out[l.Target] = t
+	}
+	return out, nil
 }
 
 func targetMark(r sqlc.ResumeTarget) journal.TargetMark {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -113,10 +114,8 @@ func (s *Store) List(ctx context.Context, f journal.ListFilter) (journal.ListPag
 	if !f.Cause.Zero() {
 		return s.ofCause(ctx, f, page)
 	}
-	counted := false
-	if page.Total, counted, err = s.teamTotal(ctx, counts, f); err != nil {
-		return page, err
-	}
+	var counted bool
+	page.Total, counted = counts.teamTotal(f)
 	found, err := s.find(ctx, f, &page)
 	if err != nil {
 		return page, err
@@ -212,6 +211,12 @@ func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.E
 	w.narrow(f)
 	w.team(f)
 	w.sleep(f)
+	if f.Query == "" && smallSet(f) {
+		rows, err := s.collect(ctx, f, w, limit, page)
+		if err != nil || page.Total <= fewMatches {
+			return rows, err
+		}
+	}
 	if f.Query == "" {
 		return s.walk(ctx, f, w, limit, total, page)
 	}
@@ -305,7 +310,7 @@ func (w *where) both(f journal.ListFilter, columns, tail string) string {
 }
 
 // snapshots adds what the assessment of each row needs, in one round trip for
-// the whole page.
+// the whole page, on two connections at once: the page waits for the server.
 func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.Time) ([]journal.Snapshot, map[string]journal.TeamMark, error) {
 	if len(effects) == 0 {
 		return nil, nil, nil
@@ -316,13 +321,19 @@ func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.T
 	var orders []sqlc.Order
 	var proposals []sqlc.Proposal
 	var team []sqlc.TeamOfRow
+	var beside sync.WaitGroup
+	var besideErr error
+	beside.Go(func() {
+		besideErr = pipeline(ctx, s.pool,
+			func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
+			func(db sqlc.DBTX) (err error) { team, err = s.q.TeamOf(ctx, db, ids); return err })
+	})
 	err := pipeline(ctx, s.pool,
 		func(db sqlc.DBTX) (err error) { attempts, err = s.q.AttemptsOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { team, err = s.q.TeamOf(ctx, db, ids); return err })
-	if err != nil {
+		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err })
+	beside.Wait()
+	if err = cmp.Or(err, besideErr); err != nil {
 		return nil, nil, mapError("reading the list", err)
 	}
 	rows := map[string][]sqlc.Attempt{}

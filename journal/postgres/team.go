@@ -67,6 +67,7 @@ func (s *Store) Claim(ctx context.Context, o journal.ClaimOrder) (*journal.Claim
 
 func (s *Store) claimOnce(ctx context.Context, o journal.ClaimOrder) (next *journal.Claim, err error) {
 	var stop error
+	var kind string
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		l, err := s.byID(o.EffectID)(ctx, tx)
 		if err != nil {
@@ -77,7 +78,6 @@ func (s *Store) claimOnce(ctx context.Context, o journal.ClaimOrder) (next *jour
 		if err != nil {
 			return err
 		}
-		var kind string
 		if next, kind, stop = l.Claim(o, was); stop != nil {
 			return stop
 		}
@@ -107,6 +107,9 @@ func (s *Store) claimOnce(ctx context.Context, o journal.ClaimOrder) (next *jour
 	}
 	if errors.Is(err, errConflict) {
 		return nil, err
+	}
+	if kind != journal.EventClaimRenewed {
+		s.counts.forget()
 	}
 	return next, mapError("claiming effect "+o.EffectID, err)
 }

@@ -129,19 +129,20 @@ func (s *Store) oldestAwake(ctx context.Context, groups []rollupGroup, places ma
 
 // teamTotal is what the filter matches, as far as counts know it; ok is false
 // where the page has to count for itself.
-func (s *Store) teamTotal(ctx context.Context, r *rollup, f journal.ListFilter) (n int, ok bool, err error) {
+func (r *rollup) teamTotal(f journal.ListFilter) (n int, ok bool) {
 	switch {
-	case f.Snoozed || f.Claim == journal.ClaimMine:
-		return 0, false, nil
+	case smallSet(f):
+		return 0, false
 	case f.Claim == journal.ClaimNone:
-		held := rollup{}
-		if err := readGroups(ctx, setCounts(claimedIDs, awake), ms(s.policy.RetryGrace), &held.groups)(s.pool); err != nil {
-			return 0, false, mapError("counting the list", err)
-		}
-		return max(r.total(f)-held.total(f), 0), true, nil
+		held := rollup{groups: r.held}
+		return max(r.total(f)-held.total(f), 0), true
 	}
-	return r.total(f), true, nil
+	return r.total(f), true
 }
+
+// smallSet: the filter picks from a set beside the effects, which is collected
+// and sorted instead of walking what is open.
+func smallSet(f journal.ListFilter) bool { return f.Snoozed || f.Claim == journal.ClaimMine }
 
 // teamMarks puts claims, comments and snoozes beside the rows of a page.
 func teamMarks(rows []sqlc.TeamOfRow) map[string]journal.TeamMark {

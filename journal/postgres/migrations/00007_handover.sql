@@ -35,7 +35,8 @@ create table resume_targets (
     endpoint    text not null default '', -- hash of its address
     verified_at timestamptz,
     stopped_at  timestamptz,
-    stopped_why text not null default ''
+    stopped_why text not null default '',
+    taken_at    timestamptz -- the newest good answer
 );
 
 -- An alert says of what it is: of effects to decide, or of resolutions that reach

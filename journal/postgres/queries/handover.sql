@@ -44,6 +44,11 @@ where d.effect_id = @effect_id order by t.at desc, t.number desc limit @max_rows
 update deliveries set handover = 'pending', next_at = clock_timestamp(), retry_from = clock_timestamp()
 where id = @id and acked_at is null and not (handover = 'pending' and next_at <= clock_timestamp());
 
+-- name: TargetTaken :exec
+-- The newest good answer, beside the mark of an endpoint that has one or not.
+insert into resume_targets (name, taken_at) values (@name, clock_timestamp())
+on conflict (name) do update set taken_at = excluded.taken_at;
+
 -- name: ClearTargetStop :exec
 update resume_targets set stopped_at = null, stopped_why = '' where name = @name and stopped_at is not null;
 
@@ -52,6 +57,13 @@ select * from resume_targets where name = @name;
 
 -- name: TargetMarks :many
 select * from resume_targets order by name;
+
+-- name: TargetLoads :many
+-- What has not been acted on, by target. Plan: deliveries_open.
+select target, count(*) filter (where handover = 'pending')::integer as pending, count(*) filter (where handover = 'sent')::integer as sent,
+    count(*) filter (where handover = 'refused')::integer as refused, count(*) filter (where handover = 'expired')::integer as expired,
+    coalesce(min(at) filter (where handover = 'pending'), 'epoch')::timestamptz as oldest_pending
+from deliveries where acked_at is null and target <> '' group by target;
 
 -- name: SetTargetMark :exec
 insert into resume_targets (name, endpoint, verified_at, stopped_at, stopped_why) values (@name, @endpoint, @verified_at, @stopped_at, @stopped_why)

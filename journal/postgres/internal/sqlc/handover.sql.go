@@ -331,8 +331,52 @@ func (q *Queries) SetTargetMark(ctx context.Context, db DBTX, arg SetTargetMarkP
 	return err
 }
 
+const targetLoads = `-- name: TargetLoads :many
+select target, count(*) filter (where handover = 'pending')::integer as pending, count(*) filter (where handover = 'sent')::integer as sent,
+    count(*) filter (where handover = 'refused')::integer as refused, count(*) filter (where handover = 'expired')::integer as expired,
+    coalesce(min(at) filter (where handover = 'pending'), 'epoch')::timestamptz as oldest_pending
+from deliveries where acked_at is null and target <> '' group by target
+`
+
+type TargetLoadsRow struct {
+	Target        string
+	Pending       int32
+	Sent          int32
+	Refused       int32
+	Expired       int32
+	OldestPending time.Time
+}
+
+// What has not been acted on, by target. Plan: deliveries_open.
+func (q *Queries) TargetLoads(ctx context.Context, db DBTX) ([]TargetLoadsRow, error) {
+	rows, err := db.Query(ctx, targetLoads)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TargetLoadsRow
+	for rows.Next() {
+		var i TargetLoadsRow
+		if err := rows.Scan(
+			&i.Target,
+			&i.Pending,
+			&i.Sent,
+			&i.Refused,
+			&i.Expired,
+			&i.OldestPending,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const targetMark = `-- name: TargetMark :one
-select name, endpoint, verified_at, stopped_at, stopped_why from resume_targets where name = $1
+select name, endpoint, verified_at, stopped_at, stopped_why, taken_at from resume_targets where name = $1
 `
 
 func (q *Queries) TargetMark(ctx context.Context, db DBTX, name string) (ResumeTarget, error) {
@@ -344,12 +388,13 @@ func (q *Queries) TargetMark(ctx context.Context, db DBTX, name string) (ResumeT
 		&i.VerifiedAt,
 		&i.StoppedAt,
 		&i.StoppedWhy,
+		&i.TakenAt,
 	)
 	return i, err
 }
 
 const targetMarks = `-- name: TargetMarks :many
-select name, endpoint, verified_at, stopped_at, stopped_why from resume_targets order by name
+select name, endpoint, verified_at, stopped_at, stopped_why, taken_at from resume_targets order by name
 `
 
 func (q *Queries) TargetMarks(ctx context.Context, db DBTX) ([]ResumeTarget, error) {
@@ -367,6 +412,7 @@ func (q *Queries) TargetMarks(ctx context.Context, db DBTX) ([]ResumeTarget, err
 			&i.VerifiedAt,
 			&i.StoppedAt,
 			&i.StoppedWhy,
+			&i.TakenAt,
 		); err != nil {
 			return nil, err
 		}
@@ -376,4 +422,15 @@ func (q *Queries) TargetMarks(ctx context.Context, db DBTX) ([]ResumeTarget, err
 		return nil, err
 	}
 	return items, nil
+}
+
+const targetTaken = `-- name: TargetTaken :exec
+insert into resume_targets (name, taken_at) values ($1, clock_timestamp())
+on conflict (name) do update set taken_at = excluded.taken_at
+`
+
+// The newest good answer, beside the mark of an endpoint that has one or not.
+func (q *Queries) TargetTaken(ctx context.Context, db DBTX, name string) error {
+	_, err := db.Exec(ctx, targetTaken, name)
+	return err
 }

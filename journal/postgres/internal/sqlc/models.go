@@ -430,6 +430,7 @@ type ResumeTarget struct {
 	VerifiedAt *time.Time
 	StoppedAt  *time.Time
 	StoppedWhy string
+	TakenAt    *time.Time
 }
 
 type Review struct {
