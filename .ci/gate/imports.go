@@ -52,11 +52,11 @@ type limit struct {
 
 func limits() []limit {
 	return []limit{
-		{"github.com/jackc/pgx/", []string{"journal/postgres", "journal/journaltest", "providers/evidence/sql", "providers/resume/dbos", "providers/resume/river", "cmd"}},
+		{"github.com/jackc/pgx/", []string{"journal/postgres", "journal/journaltest", "providers/evidence/sql", "providers/resume/dbos", "providers/resume/river", "providers/resume/internal/pgtarget", "cmd"}},
 		{"github.com/labstack/echo/", []string{"handlers", "cmd"}},
 		{"github.com/labstack/echo/v4/middleware/", nil}, // its proxy and its reading of client addresses have open advisories
 		{"github.com/a-h/templ", []string{"web", "handlers"}},
-		{"github.com/riverqueue/", []string{"cmd", "providers/resume/river"}},
+		{"github.com/riverqueue/", []string{"cmd", "providers/resume/river", "journal/worker/river"}},
 	}
 }
 
