@@ -58,6 +58,8 @@ type Config struct {
 	MaxBody int64
 	// RootCAs replaces the system's certificate authorities; nil = the system's.
 	RootCAs *x509.CertPool
+	// Certificate is what the client shows to a server that asks for one; nil = none.
+	Certificate *tls.Certificate
 }
 
 // Client returns a client for c. It follows at most three redirects, and only
@@ -108,10 +110,14 @@ func transport(c Config, plain bool) *http.Transport {
 			return checkAddr(ap.Addr(), c.AllowPrivate, plain)
 		},
 	}
+	secure := &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	if c.Certificate != nil {
+		secure.Certificates = []tls.Certificate{*c.Certificate}
+	}
 	return &http.Transport{
 		Proxy:                  nil,
 		DialContext:            d.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        secure,
 		TLSHandshakeTimeout:    c.DialTimeout,
 		ResponseHeaderTimeout:  c.Timeout,
 		MaxResponseHeaderBytes: maxHeader,
