@@ -43,13 +43,14 @@ type desk struct {
 	api       *api.API
 }
 
-// openStore connects to the configured database.
-func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*postgres.Store, error) {
+// openStore connects to the configured database. handOver, if not nil, hands
+// resolutions over within the transaction that records them.
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger, handOver postgres.InTx) (*postgres.Store, error) {
 	dsn, err := cfg.Database.Value()
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	return postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.JournalPolicy(), Logger: log, MaxConns: 20,
+	return postgres.Open(ctx, dsn, postgres.Options{Policy: cfg.JournalPolicy(), Logger: log, MaxConns: 20, InTx: handOver,
 		CanLook: func(provider string) bool { _, ok := cfg.Providers[provider]; return ok }})
 }
 
@@ -63,10 +64,11 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 	if d.sinks, err = openSinks(cfg); err != nil {
 		return nil, err
 	}
-	if d.targets, err = openTargets(cfg); err != nil {
+	if d.store, err = openStore(ctx, cfg, log, d.handOver); err != nil {
 		return nil, err
 	}
-	if d.store, err = openStore(ctx, cfg, log); err != nil {
+	if d.targets, err = openTargets(cfg, d.store.Pool()); err != nil {
+		d.store.Close()
 		return nil, err
 	}
 	d.collector = evidence.NewCollector(d.store, d.adapters, cfg.Limits(), log)

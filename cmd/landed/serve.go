@@ -59,7 +59,7 @@ func migrate(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg, log)
+	store, err := openStore(ctx, cfg, log, nil)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func withStore(ctx context.Context, path string, log *slog.Logger, f func(*postg
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg, log)
+	store, err := openStore(ctx, cfg, log, nil)
 	if err != nil {
 		return err
 	}

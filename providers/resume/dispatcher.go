@@ -89,6 +89,9 @@ func (d *Dispatcher) Route(tool string, resume []byte) string {
 	return d.byTool(tool)
 }
 
+// Message shapes the message of a handover, for targets in the journal's database.
+func (d *Dispatcher) Message(h journal.Handover) Message { return NewMessage(d.external, h) }
+
 // Round hands over what is due, and returns when every try has ended. The error is
 // the store's; what targets answer is recorded, and is no error of the round.
 func (d *Dispatcher) Round(ctx context.Context) error {

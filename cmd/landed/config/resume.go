@@ -11,8 +11,11 @@ import (
 // Resume is one runtime that resolutions are handed over to: exactly one kind. An
 // effect names it by begin's resume, {"to": name, …}.
 type Resume struct {
-	Name    string         `yaml:"name"`
-	Webhook *ResumeWebhook `yaml:"webhook"`
+	Name     string          `yaml:"name"`
+	Webhook  *ResumeWebhook  `yaml:"webhook"`
+	Temporal *ResumeTemporal `yaml:"temporal"`
+	DBOS     *ResumePostgres `yaml:"dbos"`
+	River    *ResumePostgres `yaml:"river"`
 	// Tools whose effects go there if begin named no target.
 	Tools []string `yaml:"tools"`
 }
@@ -28,8 +31,31 @@ type ResumeWebhook struct {
 	AllowPrivate bool `yaml:"allow_private"`
 }
 
+// ResumeTemporal is a namespace of a Temporal cluster, by its HTTP API.
+type ResumeTemporal struct {
+	URL       string `yaml:"url"` // of the frontend's HTTP API, port 7243 by default
+	Namespace string `yaml:"namespace"`
+	APIKey    Secret `yaml:"api_key"`
+	// ClientCert and ClientKey are PEM files that are shown to a server that asks.
+	ClientCert     string   `yaml:"client_cert"`
+	ClientKey      string   `yaml:"client_key"`
+	CA             string   `yaml:"ca"` // PEM file instead of the system's authorities
+	Timeout        Duration `yaml:"timeout"`
+	AllowPrivate   bool     `yaml:"allow_private"`
+	AllowPlainHTTP bool     `yaml:"allow_plain_http"`
+}
+
+// ResumePostgres is a runtime whose tables are in PostgreSQL.
+type ResumePostgres struct {
+	// Database is its connection string. Without it the runtime's tables are in the
+	// journal's own database, and a resolution is handed over in the transaction that
+	// records it.
+	Database Secret `yaml:"database"`
+	Schema   string `yaml:"schema"`
+}
+
 func (r Resume) kinds() map[string]bool {
-	return map[string]bool{"webhook": r.Webhook != nil}
+	return map[string]bool{"webhook": r.Webhook != nil, "temporal": r.Temporal != nil, "dbos": r.DBOS != nil, "river": r.River != nil}
 }
 
 func (r Resume) check() error {
@@ -46,6 +72,8 @@ func (r Resume) check() error {
 		return errors.New("needs a name: begin's resume calls it by that")
 	case len(given) != 1:
 		return fmt.Errorf("%s: name exactly one kind of %v, here are %d", r.Name, all, len(given))
+	case r.Temporal != nil && (r.Temporal.ClientCert == "") != (r.Temporal.ClientKey == ""):
+		return fmt.Errorf("%s: client_cert and client_key belong together", r.Name)
 	}
 	return journal.ValidateName("name", r.Name)
 }
