@@ -137,7 +137,7 @@ func replayed(h http.Header) {
 // refused answers with a refusal: the handler's own right now, or the recorded
 // one.
 func (g *guard) refused(x *exchange, a worker.Answer) {
-	if a.Directive == journal.DirectiveRejected && x.rec != nil {
+	if a.Directive == journal.DirectiveRejected && x.rec != nil && !x.broken {
 		code, _, body, total := x.rec.answer()
 		if total == int64(len(body)) {
 			x.rec.deliver()

@@ -18,6 +18,9 @@ import (
 // bodyWithin is how long a client may take to send its body.
 const bodyWithin = 30 * time.Second
 
+// drainBytes is how much of a body that is too large is read and dropped.
+const drainBytes = 1 << 20
+
 // registerWithin bounds the registration of the tool with the journal.
 const registerWithin = 5 * time.Second
 
@@ -120,19 +123,16 @@ func invalid(detail string) problem {
 func (g *guard) body(w http.ResponseWriter, r *http.Request) ([]byte, problem, bool) {
 	large := problem{Status: 413, Code: CodeTooLarge, Title: "The body is too large",
 		Detail: fmt.Sprintf("The body has more than %d bytes, which is what is journaled before an operation. Nothing was executed.", g.maxBody)}
-	if r.ContentLength > g.maxBody {
-		w.Header().Set("Connection", "close") // what it still sends is not read
-		return nil, large, false
-	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // not every server can
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.maxBody))
-	_ = control.SetReadDeadline(time.Time{})
-	var over *http.MaxBytesError
-	switch {
-	case errors.As(err, &over):
+	defer control.SetReadDeadline(time.Time{})              //nolint:errcheck // as above
+	body, err := io.ReadAll(io.LimitReader(r.Body, g.maxBody+1))
+	if int64(len(body)) > g.maxBody {
+		// Clients that write on while the connection is cut never read the answer.
+		_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
 		return nil, large, false
-	case err != nil:
+	}
+	if err != nil {
 		return nil, problem{Status: 400, Code: CodeInvalid, Title: "The body was cut short", Detail: "The body did not arrive whole. Nothing was executed: send the same request with the same key again."}, false
 	}
 	return body, problem{}, true
