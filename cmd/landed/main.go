@@ -64,6 +64,7 @@ type commands struct {
 	Effects effectsCmd `cmd:"" help:"List, show and decide effects."`
 	Audit   auditCmd   `cmd:"" help:"Export, verify and checkpoint the audit trail."`
 	Recover recoverCmd `cmd:"" help:"End the quarantine after a restore or failover."`
+	Proxy   proxyCmd   `cmd:"" help:"Guard an HTTP service that has no idempotency: Idempotency-Key in front of it, journaled."`
 	Bench   benchCmd   `cmd:"" help:"Measure, on a private Postgres of its own."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
