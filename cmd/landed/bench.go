@@ -11,6 +11,7 @@ type benchCmd struct {
 	Journal benchJournalCmd `cmd:"" help:"Measure begin and commit against the same statements hand-written in pgx."`
 	List    benchListCmd    `cmd:"" help:"Fill a journal and measure what the list, the header and the searches cost, against a small journal."`
 	Soak    benchSoakCmd    `cmd:"" help:"Run effects under injected faults, and compare what happened with what the journal holds."`
+	Proxy   benchProxyCmd   `cmd:"" help:"Measure a service bare and behind the guarding proxy, and send it a storm of retries."`
 }
 
 type benchJournalCmd struct {
@@ -57,5 +58,20 @@ type benchSoakCmd struct {
 func (c *benchSoakCmd) Run(ctx context.Context, io stdio) error {
 	_, err := bench.Soak(ctx, bench.SoakOptions{Effects: c.Effects, Faults: c.Faults, Workers: c.Workers, Kills: c.Kills, Limit: c.Limit, Settle: c.Settle,
 		Seed: c.Seed, Ungrouped: c.Ungrouped, BinDir: c.PostgresBin}, io.out, c.JSON)
+	return err
+}
+
+type benchProxyCmd struct {
+	Seconds     float64 `help:"Seconds per width, both ways together." default:"10"`
+	Clients     []int   `help:"Widths; default 1, 8, 32."`
+	Retries     int     `help:"Requests of the storm, all at once." default:"1000"`
+	Keys        int     `help:"Keys that they share." default:"50"`
+	PostgresBin string  `help:"Folder that holds postgres and initdb." placeholder:"DIR"`
+	JSON        bool    `name:"json" help:"Print JSON."`
+}
+
+// Run fails if the storm did not make exactly one effect per key.
+func (c *benchProxyCmd) Run(ctx context.Context, io stdio) error {
+	_, err := bench.Proxy(ctx, bench.ProxyOptions{Seconds: c.Seconds, Clients: c.Clients, Retries: c.Retries, Keys: c.Keys, BinDir: c.PostgresBin}, io.out, c.JSON)
 	return err
 }
