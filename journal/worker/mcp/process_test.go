@@ -26,7 +26,10 @@ import (
 // output, whose tool posts to a provider and waits for its answer.
 const childEnv = "LANDED_TEST_MCP_SERVER"
 
-type child struct{ DSN, Provider string }
+type child struct {
+	DSN      string // of the journal; "" = the server has none
+	Provider string
+}
 
 func TestMain(m *testing.M) {
 	if v := os.Getenv(childEnv); v != "" {
@@ -45,6 +48,10 @@ func serveChild(v string) error {
 		return err
 	}
 	ctx := context.Background()
+	server := newServer(postTo(c.Provider))
+	if c.DSN == "" {
+		return server.Run(ctx, &mcp.StdioTransport{})
+	}
 	policy := journal.DefaultPolicy()
 	policy.DefaultLease = policy.MinLease
 	s, err := postgres.Open(ctx, c.DSN, postgres.Options{Policy: policy, MaxConns: 3})
@@ -52,16 +59,6 @@ func serveChild(v string) error {
 		return err
 	}
 	defer s.Close()
-	server := newServer(func(_ context.Context, _ *mcp.CallToolRequest, in mail) (*mcp.CallToolResult, sent, error) {
-		body, _ := json.Marshal(in)
-		resp, err := http.Post(c.Provider, "application/json", bytes.NewReader(body)) //nolint:noctx // an unchanged tool
-		if err != nil {
-			return nil, sent{}, err
-		}
-		defer func() { _ = resp.Body.Close() }()
-		var out sent
-		return nil, out, json.NewDecoder(resp.Body).Decode(&out)
-	})
 	tool := mailTool()
 	tool.ClientTimeout = time.Second
 	front, err := landedmcp.Attach(ctx, server, landedmcp.Config{Journal: s, Tools: []landedmcp.Tool{tool}, Worker: quiet()})
@@ -72,6 +69,20 @@ func serveChild(v string) error {
 		fmt.Fprintln(os.Stderr, "server:", err)
 	}
 	return front.Drain(ctx)
+}
+
+// postTo is a tool that knows nothing of the journal.
+func postTo(url string) handler {
+	return func(_ context.Context, _ *mcp.CallToolRequest, in mail) (*mcp.CallToolResult, sent, error) {
+		body, _ := json.Marshal(in)
+		resp, err := http.Post(url, "application/json", bytes.NewReader(body)) //nolint:noctx // an unchanged tool
+		if err != nil {
+			return nil, sent{}, err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		var out sent
+		return nil, out, json.NewDecoder(resp.Body).Decode(&out)
+	}
 }
 
 // startChild starts a server process and connects to it.
