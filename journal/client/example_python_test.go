@@ -42,7 +42,7 @@ func python(t *testing.T, args ...string) *exec.Cmd {
 // tail shows what a child says on standard error.
 type tail struct{ t *testing.T }
 
-func (w *tail) Write(p []byte) (int, error) { w.t.Logf("python: %s", p); return len(p), nil }
+func (w *tail) Write(p []byte) (int, error) { w.t.Logf("worker: %s", p); return len(p), nil }
 
 // tickets is a ticket system that counts what it made. Its answers are scripted.
 type tickets struct {
@@ -115,7 +115,12 @@ type child struct {
 
 func (e *example) start(flags ...string) *child {
 	e.Helper()
-	cmd := python(e.T, slices.Concat([]string{"worker.py", "--landed", e.url, "--thread", "order-17"}, e.to, flags)...)
+	return e.run(python(e.T, slices.Concat([]string{"worker.py", "--landed", e.url, "--thread", "order-17"}, e.to, flags)...))
+}
+
+// run starts a worker of any language that says one JSON line per step.
+func (e *example) run(cmd *exec.Cmd) *child {
+	e.Helper()
 	cmd.Env = append(cmd.Env, "LANDED_TOKEN="+e.token)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -20,7 +20,7 @@ Rules that this module keeps and a copy must keep too:
 - no answer of begin, no call of the provider;
 - an error counts as "may have happened" unless it is NotSent or Refused;
 - the claim id is random, in memory only, sent again only while no answer was read;
-- remaining times count from before the request, on the monotonic clock;
+- remaining times count from before the request, on the clock that went further;
 - a confirmation is offered to the journal until it is taken, never the effect
   done again.
 """
@@ -121,6 +121,8 @@ class Answer:
     def public(self):
         """The form for a model or an interrupt: plain JSON, no bytes."""
         out = {k: v for k, v in dataclasses.asdict(self).items() if v not in (None, "", 0, 0.0)}
+        if self.parked:
+            out["cursor"] = self.cursor  # 0 is a place to start, too
         if self.result is not None:
             out["result"] = self.result.decode("utf-8", "replace")
         return out
@@ -141,6 +143,17 @@ STATUS = {
 WAITING = ("in_progress", "retry_later", "verifying", "retry")
 
 
+class Moment:
+    """A point in time. passed() is the larger of wall and monotonic clock: a
+    suspend stops the one, and somebody may set the other back."""
+
+    def __init__(self):
+        self._wall, self._monotonic = time.time(), time.monotonic()
+
+    def passed(self):
+        return max(time.time() - self._wall, time.monotonic() - self._monotonic)
+
+
 class Attempt:
     """One permission to execute. Write ref, never the key, to the provider."""
 
@@ -150,11 +163,11 @@ class Attempt:
         self.ref = answer["ref"]
         self.provider_key = answer["provider_key"]
         self.handles = answer["handles"]
-        self._begun = begun
-        self._send_by = begun + answer.get("send_by_ms", 0) / 1000
+        self._begun = self._leased = begun
+        self._send_by = answer.get("send_by_ms", 0) / 1000
         if answer.get("key_window_ms"):
-            self._send_by = min(self._send_by, begun + answer["key_window_ms"] / 1000)
-        self._lease_until = begun + answer.get("lease_for_ms", 0) / 1000
+            self._send_by = min(self._send_by, answer["key_window_ms"] / 1000)
+        self._lease_for = answer.get("lease_for_ms", 0) / 1000
         self._lock = threading.Lock()
         self._lost = self._sent = False
 
@@ -162,14 +175,13 @@ class Attempt:
         """Call right before the first byte of what causes the effect. After it
         the outcome counts as unknown until it is reported otherwise."""
         with self._lock:
-            now = time.monotonic()
-            if self._lost or now >= self._send_by or now >= self._lease_until:
+            if self._lost or self._begun.passed() >= self._send_by or self._leased.passed() >= self._lease_for:
                 raise TooLate("too late to send, or the lease is lost")
             self._sent = True
 
     def renewed(self, at, lease_for_ms):
         with self._lock:
-            self._lease_until = at + lease_for_ms / 1000
+            self._leased, self._lease_for = at, lease_for_ms / 1000
 
     def lose(self):
         with self._lock:
@@ -235,10 +247,11 @@ class Journal:
         self._patiently(10.0, lambda: self.call("PUT", "/tools/" + urllib.parse.quote(name, safe=""), json.dumps(tool).encode()))
 
     def wait(self, effect_id, cursor, seconds):
-        """Waits for a resolution after a cursor; None if there is none yet."""
+        """Waits for a resolution after a cursor; None if there is none yet. 0 asks
+        once."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            part = min(left, 30.0)
+        while True:
+            part = min(max(end - time.monotonic(), 0.0), 30.0)
             try:
                 query = urllib.parse.urlencode({"after": cursor, "wait": int(part * 1000)})
                 found, _ = self.call("GET", f"/effects/{effect_id}/decision?{query}", extra=part)
@@ -246,7 +259,8 @@ class Journal:
                     return found
             except Unavailable:
                 time.sleep(min(1.0, max(end - time.monotonic(), 0.0)))
-        return None
+            if time.monotonic() >= end:
+                return None
 
     # The loop.
 
@@ -293,7 +307,7 @@ class Journal:
         end = time.monotonic() + 10.0
         while True:
             body = embed({**request, "claim_id": claim, **self._where()}, "args", args)
-            begun = time.monotonic()
+            begun = Moment()
             try:
                 found, raw = self.call("POST", "/effects", body)
                 if "directive" not in found:
@@ -335,7 +349,7 @@ class Journal:
         body = json.dumps({k: report[k] for k in ("attempt", "lease_token")}).encode()
         every = max(found.get("lease_for_ms", 0) / 3000, 0.05)
         while not stop.wait(every):
-            at = time.monotonic()
+            at = Moment()
             try:
                 renewed, _ = self.call("POST", f"/effects/{attempt.effect_id}/heartbeat", body)
                 attempt.renewed(at, renewed.get("lease_for_ms", 0))
