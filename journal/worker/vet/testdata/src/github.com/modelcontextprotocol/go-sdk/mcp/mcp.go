@@ -1,0 +1,5 @@
+// Package mcp stands for the real one.
+package mcp
+
+type CallToolRequest struct{}
+type CallToolResult struct{}

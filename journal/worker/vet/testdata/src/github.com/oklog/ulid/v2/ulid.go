@@ -1,0 +1,7 @@
+// Package ulid stands for the real one.
+package ulid
+
+type ULID [16]byte
+
+func Make() ULID              { return ULID{} }
+func (u ULID) String() string { return "" }
