@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 )
 
@@ -63,10 +62,11 @@ func (u *unit) checkRepeated(e effectCall) {
 	u.report(catRepeated, e.pos, fmt.Sprintf("%s is repeated inside of a tool's function, where %s, and the journal sees one attempt", e.what, r.why), "Send once and return the error: Do tries again where that is safe")
 }
 
-// usesJournal reports whether the package is a worker's.
+// usesJournal reports whether the package is a worker's. The journal itself is none:
+// its requests go to the journal.
 func (u *unit) usesJournal() bool {
 	for _, p := range u.Pkg.Imports() {
-		if path := p.Path(); below(path, workerPath) && !below(u.Pkg.Path(), workerPath) {
+		if below(p.Path(), workerPath) && !below(u.Pkg.Path(), journalPath) {
 			return true
 		}
 	}
@@ -188,6 +188,9 @@ func (u *unit) effect(c site[*ast.CallExpr]) (effectCall, bool) {
 		e.what = fmt.Sprintf("%s (%s)", display(f), s.Effect)
 		return e, true
 	}
+	if d := u.decls[f.Origin()]; d != nil {
+		return e, u.sendsAs(c.node, d)
+	}
 	return e, sdkEffect(f)
 }
 
@@ -198,198 +201,63 @@ func receiverOrNil(f *types.Func) types.Type {
 	return types.Typ[types.Invalid]
 }
 
-// sends reports whether a call of net/http, or of a client of the same shape, sends
-// a request that changes something, to more than this machine.
-func (u *unit) sends(call *ast.CallExpr, f *types.Func) bool {
-	switch f.Name() {
-	case "Post", "PostForm":
-		if r := receiver(f); r != nil {
-			if _, name := named(r); name != "Client" {
-				return false
-			}
-		}
-		return len(call.Args) > 0 && !u.loopback(call.Args[0], 0)
-	case "Do":
-		if r := receiver(f); r == nil || len(call.Args) != 1 {
-			return false
-		}
-		method, url := u.request(call.Args[0], 0)
-		return changes(method) && (url == nil || !u.loopback(url, 0))
-	}
-	return false
-}
-
-func changes(method string) bool {
-	return slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, method)
-}
-
-// request finds the constant method and the address of a request, through variables
-// and through functions that make one. "" is a method that is not known.
-func (u *unit) request(e ast.Expr, depth int) (method string, url ast.Expr) {
-	if depth > 8 {
-		return "", nil
-	}
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		v := u.variable(e)
-		if v == nil {
-			return "", nil
-		}
-		for _, d := range u.defs[v] {
-			if d.path == "" && d.value != nil && d.result == 0 {
-				if m, at := u.request(d.value, depth+1); changes(m) {
-					return m, at
-				}
-			}
-		}
-	case *ast.UnaryExpr:
-		return u.request(e.X, depth+1)
-	case *ast.CompositeLit:
-		if m := u.member(e, "Method"); m != nil {
-			method, _ = u.text(m)
-		}
-		return method, u.member(e, "URL")
-	case *ast.CallExpr:
-		return u.requestOf(e, depth)
-	}
-	return "", nil
-}
-
-// requestOf looks for the method among the arguments of what makes a request: of
-// NewRequest, and of the helpers that teams write around it.
-func (u *unit) requestOf(e *ast.CallExpr, depth int) (string, ast.Expr) {
-	f := u.callee(e)
-	if f == nil {
-		return "", nil
-	}
-	for i, a := range e.Args {
-		if m, ok := u.text(a); ok && changes(m) {
-			if i+1 < len(e.Args) {
-				return m, e.Args[i+1]
-			}
-			return m, nil
-		}
-	}
-	if s, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok && (f.Name() == "WithContext" || f.Name() == "Clone") {
-		return u.request(s.X, depth+1)
-	}
-	return "", nil
-}
-
-// text is a constant string, or the one value of a local variable that is one.
-func (u *unit) text(e ast.Expr) (string, bool) {
-	if s, ok := constantOf(u.TypesInfo, e); ok {
-		return s, true
-	}
-	id, ok := ast.Unparen(e).(*ast.Ident)
-	if !ok {
-		return "", false
-	}
-	v := u.variable(id)
-	if v == nil || len(u.defs[v]) != 1 || u.defs[v][0].value == nil {
-		return "", false
-	}
-	return constantOf(u.TypesInfo, u.defs[v][0].value)
-}
-
-// loopback reports whether an address is certain to be one of this machine: a
-// constant that says so, or that of a test server.
-func (u *unit) loopback(e ast.Expr, depth int) bool {
-	if s, ok := u.text(e); ok {
-		return isLoopback(s)
-	}
-	if depth > 8 {
-		return false
-	}
-	switch e := ast.Unparen(e).(type) {
-	case *ast.SelectorExpr:
-		return e.Sel.Name == "URL" && is(u.TypesInfo.TypeOf(e.X), "net/http/httptest", "Server")
-	case *ast.BinaryExpr:
-		return u.loopback(e.X, depth+1)
-	case *ast.Ident:
-		v := u.variable(e)
-		if v == nil || len(u.defs[v]) != 1 || u.defs[v][0].value == nil {
-			return false
-		}
-		return u.loopback(u.defs[v][0].value, depth+1)
-	}
-	return false
-}
-
-func isLoopback(address string) bool {
-	_, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return false
-	}
-	for _, host := range []string{"127.", "localhost", "[::1]"} {
-		if strings.HasPrefix(rest, host) {
-			return true
-		}
-	}
-	return false
-}
-
-// ofGrant reports whether a request goes through the client of a grant, which fails
-// outside of a tool's function: worker.Client, or one on the worker's Transport.
-func (u *unit) ofGrant(call *ast.CallExpr) bool {
-	s, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	id, ok := ast.Unparen(s.X).(*ast.Ident)
-	if !ok {
-		return false
-	}
-	v := u.variable(id)
-	if v == nil {
-		return false
-	}
-	for _, d := range u.defs[v] {
-		if d.path == "" && d.value != nil && u.grantClient(d.value) {
-			return true
-		}
-	}
-	return false
-}
-
-func (u *unit) grantClient(e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.UnaryExpr:
-		return u.grantClient(e.X)
-	case *ast.CallExpr:
-		f := u.callee(e)
-		return f != nil && pkgPath(f) == workerPath && (f.Name() == "Client" || f.Name() == "NewTransport")
-	case *ast.CompositeLit:
-		t := u.member(e, "Transport")
-		return t != nil && is(u.TypesInfo.TypeOf(t), workerPath, "Transport")
-	}
-	return false
-}
-
 // causes tells the effect that each call of a function causes without the journal,
-// "" if there is none.
+// "" if there is none. The journal's own requests are none.
 func (u *unit) causes(d *fn) string {
-	return u.causesOf(d, map[*fn]bool{})
-}
-
-func (u *unit) causesOf(d *fn, seen map[*fn]bool) string {
-	if seen[d] || u.inside[d] {
+	if below(u.Pkg.Path(), journalPath) {
 		return ""
 	}
-	seen[d] = true
+	if u.causing == nil {
+		u.causing = u.direct(u.causesItself)
+	}
+	return u.reaches(d, u.causing, u.inside)
+}
+
+func (u *unit) causesItself(d *fn) string {
 	for _, c := range u.of(d).calls {
-		if e, ok := u.effect(c); ok && !e.grant && !withinAny(c.in, u.inside) {
-			if !u.silenced(catUnjournaled, e.pos) {
-				return e.what
-			}
+		e, ok := u.effect(c)
+		if ok && !e.grant && !withinAny(c.in, u.inside) && !u.silenced(catUnjournaled, e.pos) {
+			return e.what
+		}
+	}
+	return ""
+}
+
+// direct asks something of every declared function.
+func (u *unit) direct(ask func(*fn) string) map[*fn]string {
+	out := map[*fn]string{}
+	for _, d := range u.decls {
+		if what := ask(d); what != "" {
+			out[d] = what
+		}
+	}
+	return out
+}
+
+// reaches follows the calls of a function, within the package and not into those
+// left out, to one that does what is asked.
+func (u *unit) reaches(d *fn, does map[*fn]string, without map[*fn]bool) string {
+	if len(does) == 0 {
+		return ""
+	}
+	seen := map[*fn]bool{d: true}
+	for todo := []*fn{d}; len(todo) > 0; todo = todo[1:] {
+		next := todo[0]
+		if without[next] {
 			continue
 		}
-		f := u.callee(c.node)
-		if f == nil || u.decls[f.Origin()] == nil || withinAny(c.in, u.inside) {
-			continue
-		}
-		if what := u.causesOf(u.decls[f.Origin()], seen); what != "" {
+		if what := does[next]; what != "" {
 			return what
+		}
+		for _, c := range u.of(next).calls {
+			f := u.callee(c.node)
+			if f == nil || withinAny(c.in, without) {
+				continue
+			}
+			if g := u.decls[f.Origin()]; g != nil && !seen[g] {
+				seen[g] = true
+				todo = append(todo, g)
+			}
 		}
 	}
 	return ""

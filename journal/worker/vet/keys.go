@@ -171,13 +171,14 @@ func (u *unit) checkArgs(e ast.Expr) {
 
 // mints tells the provider's key that each call of a function mints anew, "" if
 // there is none.
-func (u *unit) mints(d *fn) string { return u.mintsOf(d, map[*fn]bool{}) }
-
-func (u *unit) mintsOf(d *fn, seen map[*fn]bool) string {
-	if seen[d] {
-		return ""
+func (u *unit) mints(d *fn) string {
+	if u.minting == nil {
+		u.minting = u.direct(u.mintsItself)
 	}
-	seen[d] = true
+	return u.reaches(d, u.minting, nil)
+}
+
+func (u *unit) mintsItself(d *fn) string {
 	for _, s := range u.sinksOf(d) {
 		if s.worker {
 			continue
@@ -189,14 +190,8 @@ func (u *unit) mintsOf(d *fn, seen map[*fn]bool) string {
 		}
 	}
 	for _, c := range u.of(d).calls {
-		f := u.callee(c.node)
-		if s := u.own(f); s != nil && s.Mints != "" {
+		if s := u.own(u.callee(c.node)); s != nil && s.Mints != "" {
 			return s.Mints
-		}
-		if f != nil && u.decls[f.Origin()] != nil {
-			if what := u.mintsOf(u.decls[f.Origin()], seen); what != "" {
-				return what
-			}
 		}
 	}
 	return ""

@@ -31,6 +31,9 @@ type unit struct {
 	keyParams  map[*fn]map[int]string
 	inside     map[*fn]bool     // what runs under a grant only, see effects.go
 	groups     map[*fn]*members // by the declared function
+	methods    map[*fn]map[int]bool
+	minting    map[*fn]string // which functions mint a provider's key themselves
+	causing    map[*fn]string // which functions cause an effect themselves
 }
 
 // members are the sites inside of one declared function, its literals included.
@@ -122,7 +125,7 @@ func newUnit(pass *analysis.Pass, on switches, known *rules) *unit {
 	u := &unit{
 		Pass: pass, rules: known, on: on, told: map[finding]bool{},
 		decls: map[*types.Func]*fn{}, params: map[*types.Var]param{}, defs: map[*types.Var][]def{}, uses: map[*types.Func][]*fn{},
-		summaries: map[*types.Func]*Summary{}, keyParams: map[*fn]map[int]string{},
+		summaries: map[*types.Func]*Summary{}, keyParams: map[*fn]map[int]string{}, methods: map[*fn]map[int]bool{},
 	}
 	for _, f := range pass.Files {
 		u.index(f, nil)

@@ -51,6 +51,23 @@ func (a *worker2) request(ctx context.Context, method, path string) (*http.Reque
 	return http.NewRequestWithContext(ctx, method, a.url+path, nil)
 }
 
+// call sends with the method that it is given.
+func (a *worker2) call(ctx context.Context, method, path string) error {
+	req, err := http.NewRequestWithContext(ctx, method, a.url+path, nil)
+	if err != nil {
+		return err
+	}
+	_, err = a.http.Do(req)
+	return err
+}
+
+func (a *worker2) calls(ctx context.Context) error {
+	if err := a.call(ctx, http.MethodGet, "/orders"); err != nil {
+		return err
+	}
+	return a.call(ctx, http.MethodPost, "/orders") // want `worker2.call causes an effect without the journal`
+}
+
 func sdks(ctx context.Context, sc *stripe.Client, s *slack.Client, g *sendgrid.Client, ses *sesv2.Client) {
 	refund.New(&stripe.RefundParams{Charge: stripe.String("ch_1")}) // want `refund.New causes an effect`
 	refund.Get("re_1", &stripe.RefundParams{})
