@@ -119,7 +119,7 @@ func (c *proxyCmd) open(ctx context.Context, log *slog.Logger) (j worker.Journal
 		return nil, nil, err
 	}
 	var store *postgres.Store
-	if store, err = openStore(ctx, cfg, log); err != nil {
+	if store, err = openStore(ctx, cfg, log, nil); err != nil {
 		return nil, nil, err
 	}
 	if c.Desk == "" {
