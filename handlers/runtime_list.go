@@ -68,11 +68,13 @@ func promises(s resume.Sheet) []string {
 		}
 		return no
 	}
-	out := []string{
-		say(s.Dedupes, "It ignores what it has seen: work goes on once.", "It may resume work twice unless the consumer ignores what it has seen."),
-		say(s.Buffers, "What comes early is kept until the work waits for it.", "What comes before the work waits is tried again."),
-		say(s.Confirms, "It says whether the work goes on.", "It says only that it took it."),
+	var out []string
+	if s.Dedupes || s.Residual == "" { // else the residual says it better
+		out = append(out, say(s.Dedupes, "It ignores what it has seen: work goes on once.", "It may resume work twice unless the consumer ignores what it has seen."))
 	}
+	out = append(out,
+		say(s.Buffers, "What comes early is kept until the work waits for it.", "What comes before the work waits is tried again."),
+		say(s.Confirms, "It says whether the work goes on.", "It says only that it took it."))
 	if s.Residual != "" {
 		out = append(out, s.Residual)
 	}

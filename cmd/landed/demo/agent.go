@@ -29,6 +29,12 @@ const AgentArg = "__demo-agent"
 // command line.
 const agentEnv = "LANDED_DEMO_AGENT"
 
+// feedEvery is how often the agent reads the feed without being woken.
+const feedEvery = 5 * time.Second
+
+// flowName is what the demo's configuration calls the agent.
+const flowName = "agent"
+
 // point is what the agent prints when it has come to where it is to be killed.
 const point = "POINT"
 
@@ -47,7 +53,7 @@ func (c agentConfig) perform(ctx context.Context, exe string, st step) error {
 	c.Step = st.id
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	cmd, out, err := c.start(ctx, exe)
+	cmd, _, out, err := c.start(ctx, exe)
 	if err != nil {
 		return err
 	}
@@ -71,37 +77,51 @@ func (c agentConfig) perform(ctx context.Context, exe string, st step) error {
 	return err
 }
 
-// resume runs the agent that waits for decisions, until ctx is done.
-func (c agentConfig) resume(ctx context.Context, exe string) error {
-	cmd, out, err := c.start(ctx, exe)
+// resume runs the agent that waits for decisions, until ctx is done; a line on its
+// standard input wakes it.
+func (c agentConfig) resume(ctx context.Context, exe string, woken <-chan struct{}) error {
+	cmd, in, out, err := c.start(ctx, exe)
 	if err != nil {
 		return err
 	}
+	ended := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-woken:
+				_, _ = fmt.Fprintln(in) // one that has ended pulls when it is back
+			}
+		}
+	}()
 	_, _ = io.Copy(io.Discard, out)
+	close(ended)
 	return cmd.Wait()
 }
 
 // start starts the process. It ends itself when its standard input does, so
 // that a killed demo leaves no agent behind.
-func (c agentConfig) start(ctx context.Context, exe string) (*exec.Cmd, io.Reader, error) {
+func (c agentConfig) start(ctx context.Context, exe string) (*exec.Cmd, io.Writer, io.Reader, error) {
 	b, err := json.Marshal(c)
 	if err != nil {
-		return nil, nil, fmt.Errorf("starting the agent: %w", err)
+		return nil, nil, nil, fmt.Errorf("starting the agent: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, exe, AgentArg)
 	cmd.Env = append(os.Environ(), agentEnv+"="+string(b))
 	cmd.Stderr = os.Stderr
-	if _, err := cmd.StdinPipe(); err != nil {
-		return nil, nil, fmt.Errorf("starting the agent: %w", err)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("starting the agent: %w", err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, nil, fmt.Errorf("starting the agent: %w", err)
+		return nil, nil, nil, fmt.Errorf("starting the agent: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, nil, fmt.Errorf("starting the agent: %w", err)
+		return nil, nil, nil, fmt.Errorf("starting the agent: %w", err)
 	}
-	return cmd, out, nil
+	return cmd, in, out, nil
 }
 
 // Agent is the agent process: what a team's own worker would be. in ends when
@@ -113,8 +133,14 @@ func Agent(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	woken := make(chan struct{}, 1)
 	go func() {
-		_, _ = io.Copy(io.Discard, in)
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		}
 		cancel()
 	}()
 	j, err := client.New(client.Config{BaseURL: c.URL, Token: c.Token})
@@ -131,7 +157,7 @@ func Agent(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	w := worker.New(j, a.registry, worker.Options{Logger: log, Patience: 8 * time.Second})
 	if c.Step == "" {
-		return a.follow(ctx, j, w)
+		return a.follow(ctx, j, w, woken)
 	}
 	for _, st := range script() {
 		if st.id == c.Step {
@@ -152,8 +178,9 @@ type agent struct {
 }
 
 // follow reads the decision feed and carries every decision out: an order is
-// executed as a further attempt, anything else is taken note of.
-func (a *agent) follow(ctx context.Context, j worker.Journal, w *worker.Worker) error {
+// executed as a further attempt, anything else is taken note of. It reads when it
+// is woken, and now and then all the same: a call can be lost, the feed can't.
+func (a *agent) follow(ctx context.Context, j worker.Journal, w *worker.Worker, woken <-chan struct{}) error {
 	after := int64(0)
 	for ctx.Err() == nil {
 		ds, err := j.Decisions(ctx, after, 100)
@@ -177,8 +204,13 @@ func (a *agent) follow(ctx context.Context, j worker.Journal, w *worker.Worker) 
 				break
 			}
 		}
-		if len(ds) == 0 && !pause(ctx, 500*time.Millisecond) {
-			break
+		if len(ds) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-woken:
+		case <-time.After(feedEvery):
 		}
 	}
 	return ctx.Err()

@@ -96,5 +96,5 @@ func (s step) operation() string {
 // alone: the second attempt, in another process, makes the same one.
 func (s step) call(run string) worker.Call {
 	return worker.Call{Run: worker.Run{RootRun: run, Turn: s.id}, Tool: s.tool, Step: s.id, Operation: s.operation(), Subject: s.subject,
-		Amount: s.amount, Currency: s.currency, Args: []byte(s.args), Lease: lease}
+		Amount: s.amount, Currency: s.currency, Args: []byte(s.args), Lease: lease, Resume: []byte(`{"to":"` + flowName + `"}`)}
 }

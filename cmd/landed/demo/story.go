@@ -17,6 +17,7 @@ import (
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/postgres"
 	"github.com/landedhq/landed/providers/evidence/rt/rtdesk"
+	hook "github.com/landedhq/landed/providers/resume/webhook"
 )
 
 // story is one run of the demo.
@@ -28,6 +29,7 @@ type story struct {
 	sandbox         *sandbox
 	store           *postgres.Store
 	agent           agentConfig
+	woken           chan struct{} // something was decided
 }
 
 // secrets are made at the start and kept beside the data.
@@ -36,6 +38,7 @@ type secrets struct{ client, mail, agentAtProviders, deskRead, webhook string }
 // run serves the desk, tells the story, says when there is something to
 // decide, and goes on until ctx is done.
 func (s *story) run(ctx context.Context, l net.Listener, dsn string) error {
+	s.woken = make(chan struct{}, 1)
 	cfg, err := s.configure(dsn)
 	if err != nil {
 		return err
@@ -105,6 +108,7 @@ func (s *story) configure(dsn string) (*config.Config, error) {
 				IndexLag: short, Horizon: short, AllowPrivate: true, AllowPlainHTTP: true}},
 		},
 		Alerts: []config.Alert{{Name: "inbox", Webhook: &config.Webhook{URL: s.local + prefix + "/inbox", Secret: s.secretFile("webhook"), AllowPrivate: true}}},
+		Resume: []config.Resume{{Name: flowName, Webhook: &config.ResumeWebhook{URL: s.local + prefix + "/flow", Secret: s.secretFile("webhook"), AllowPrivate: true}}},
 		Policy: config.Policy{Version: "demo/1", AlertInterval: config.Duration(15 * time.Second), RetryGrace: config.Duration(10 * time.Second), RetryBudget: 3,
 			Rules: []config.Rule{{Name: "payouts from 1,000 EUR", Tools: []string{"bank.*"}, AmountFrom: "1000", Currency: "EUR",
 				Verbs: []string{"reissue", "close_not_landed"}, FourEyes: true, StepUp: true}},
@@ -168,8 +172,13 @@ func (s *story) extras() (Extras, error) {
 	if err != nil {
 		return Extras{}, err
 	}
+	flow, err := hook.NewReceiver(s.wake, s.secrets.webhook)
+	if err != nil {
+		return Extras{}, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle(prefix+"/idp/", people)
+	mux.Handle(prefix+"/flow", flow)
 	mux.Handle(prefix+"/inbox", box)
 	s.sandbox.routes(mux)
 	return Extras{
@@ -184,6 +193,16 @@ func (s *story) extras() (Extras, error) {
 		},
 		LoginClient: &http.Client{Timeout: 10 * time.Second, Transport: inProcess{mux}},
 	}, nil
+}
+
+// wake tells the agent that something was decided. That it may wake for nothing,
+// or twice, is the same to it.
+func (s *story) wake(context.Context, hook.Woken) error {
+	select {
+	case s.woken <- struct{}{}:
+	default: // it is being woken
+	}
+	return nil
 }
 
 // tell runs the script, then waits until the desk has something to decide.
@@ -245,7 +264,7 @@ func (s *story) perform(ctx context.Context) error {
 // it end.
 func (s *story) keepAgent(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := s.agent.resume(ctx, s.o.Executable); err != nil && ctx.Err() == nil {
+		if err := s.agent.resume(ctx, s.o.Executable, s.woken); err != nil && ctx.Err() == nil {
 			s.o.Log.Warn("the agent ended and is started again", "error", err)
 		}
 		select {
