@@ -185,6 +185,7 @@ func TestJ14_FiftyAtOnce(t *testing.T) {
 				if turnedAway.Add(1) >= 49 {
 					once.Do(func() { close(release) })
 				}
+				<-time.After(5 * time.Millisecond)
 			}
 		})
 	}
@@ -291,7 +292,9 @@ func TestJ20_JournalDown(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t, created)
 	l := &lossy{Store: openStore(t)}
-	front := proxy(t, config(l), u.URL)
+	c := config(l)
+	c.Worker.ReportWithin = 300 * time.Millisecond
+	front := proxy(t, c, u.URL)
 
 	l.set(true, "register")
 	post(t, front.URL+"/refunds", "k-20", `{}`).is(t, 503, "journal_unavailable", true)
@@ -322,7 +325,7 @@ func TestJ01_NotRecordedGetsStuck(t *testing.T) {
 	u := newUpstream(t, created)
 	l := &lossy{Store: openStore(t)}
 	c := config(l)
-	c.Lease, c.Tool.ClientTimeout = time.Second, time.Second
+	c.Lease, c.Tool.ClientTimeout, c.Worker.ReportWithin = time.Second, time.Second, 300*time.Millisecond
 	front := proxy(t, c, u.URL)
 	l.set(true, "commit", "fail")
 	first := post(t, front.URL+"/refunds", "k-1", `{}`)

@@ -94,7 +94,7 @@ func status(code int, body string) http.HandlerFunc {
 func config(j worker.Journal) httpkey.Config {
 	return httpkey.Config{
 		Journal: j, Tool: journal.Tool{Name: "refund", ClientTimeout: 10 * time.Second}, DeskURL: "https://desk.example.com/",
-		Worker: worker.Options{Logger: slog.New(slog.DiscardHandler), BeginWithin: 50 * time.Millisecond, ReportWithin: 300 * time.Millisecond,
+		Worker: worker.Options{Logger: slog.New(slog.DiscardHandler), BeginWithin: 50 * time.Millisecond,
 			Backoff: worker.Backoff{Base: 2 * time.Millisecond, Cap: 10 * time.Millisecond}},
 	}
 }

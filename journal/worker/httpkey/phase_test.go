@@ -3,8 +3,11 @@ package httpkey_test
 import (
 	"encoding/base64"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +29,7 @@ func TestR02_GatewayTimeoutIsUnknown(t *testing.T) {
 		u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(code)
+			_, _ = w.Write(make([]byte, 200_000)) // more than is ever held of a good answer
 		})
 		front := proxy(t, config(s), u.URL)
 		var id string
@@ -125,6 +129,32 @@ func TestR05_AppliedAndReset(t *testing.T) {
 			t.Errorf("%s: applied %d times", name, c.count())
 		}
 	}
+}
+
+// TestR05_WithoutAServer: net/http/httputil hides that a body broke off where no
+// server of net/http is around it. The outcome is unknown all the same.
+func TestR05_WithoutAServer(t *testing.T) {
+	t.Parallel()
+	c := newCutter(t, 1, "HTTP/1.1 201 Created\r\nContent-Length: 20\r\n\r\nhalf")
+	u, err := url.Parse("http://" + c.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpkey.Forward(u, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(openStore(t))
+	cfg.Tracked = true
+	guard, err := httpkey.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodPost, "/refunds", strings.NewReader("{}"))
+	r.Header.Set("Idempotency-Key", "k")
+	guard(h).ServeHTTP(w, r)
+	got{w.Code, w.Result().Header, w.Body.String(), nil}.is(t, 409, "outcome_unknown", false)
 }
 
 // TestR05_NotSentMayBeTriedAgain: an upstream that can't be reached got nothing:

@@ -196,9 +196,7 @@ func TestStream_SlowJournal(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t, created)
 	l := &lossy{Store: openStore(t)}
-	c := config(l)
-	c.Worker.ReportWithin = 30 * time.Second
-	front := proxy(t, c, u.URL)
+	front := proxy(t, config(l), u.URL)
 	l.set(true, "commit")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
