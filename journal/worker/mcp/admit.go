@@ -11,6 +11,7 @@ import (
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/argschema"
 	"github.com/landedhq/landed/journal/worker"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -79,7 +80,7 @@ func (f *Front) admit(ctx context.Context, found []*mcp.Tool) error {
 	if err := r.Sync(ctx, f.cfg.Journal); err != nil {
 		return err
 	}
-	f.worker = worker.New(f.cfg.Journal, r, f.cfg.Worker)
+	f.worker = worker.New(uncancelled{f.cfg.Journal}, r, f.cfg.Worker)
 	return nil
 }
 
@@ -152,8 +153,8 @@ func (f *Front) passes(ctx context.Context, req *mcp.CallToolRequest, next mcp.M
 	}
 	i := slices.IndexFunc(found, func(t *mcp.Tool) bool { return t.Name == name })
 	switch {
-	case i < 0:
-		return true, nil // the server says that there is none
+	case i < 0: // in the server's own words
+		return false, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
 	case isReadOnly(found[i]):
 		f.readOnly.add(name)
 		return true, nil

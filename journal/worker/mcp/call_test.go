@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,6 +200,7 @@ func TestJ19_CancelledClientLosesNothing(t *testing.T) {
 		}
 	})
 	f := attach(t, server, s)
+	known := watch(server)
 	cs := connect(t, server, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan error, 1)
@@ -211,10 +213,7 @@ func TestJ19_CancelledClientLosesNothing(t *testing.T) {
 	if err := <-got; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the client got %v", err)
 	}
-	// The server has read the cancellation once it answers what came after it.
-	if _, err := cs.ListTools(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	known()
 	close(goOn)
 	if err := f.Drain(t.Context()); err != nil {
 		t.Fatal(err)
@@ -262,6 +261,71 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 	p.want(t, 0)
 	wantStatus(t, call(t, cs, step("r", "s"), mail{To: "A1"}), worker.StatusDone)
 	p.want(t, 1)
+}
+
+// TestCancelledWhileBegun: the client gives up while the journal grants. The tool
+// does not run, and that is known: the next call executes.
+func TestCancelledWhileBegun(t *testing.T) {
+	t.Parallel()
+	p := &provider{}
+	held := &heldBegin{Journal: openStore(t), asked: make(chan struct{}), goOn: make(chan struct{})}
+	server := newServer(p.handler())
+	f := attach(t, server, held)
+	known := watch(server)
+	cs := connect(t, server, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error, 1)
+	go func() {
+		_, err := cs.CallTool(ctx, params(step("r", "s"), mail{To: "A1"}))
+		got <- err
+	}()
+	<-held.asked
+	cancel()
+	<-got
+	known()
+	close(held.goOn)
+	if err := f.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.want(t, 0)
+	until(t, "the next call executes", func() bool {
+		return said(t, call(t, cs, step("r", "s"), mail{To: "A1"}))["status"] == string(worker.StatusDone)
+	})
+	p.want(t, 1)
+}
+
+// heldBegin is a journal whose first begin waits, and fails if its context ends.
+type heldBegin struct {
+	worker.Journal
+	once        sync.Once
+	asked, goOn chan struct{}
+}
+
+func (h *heldBegin) Begin(ctx context.Context, r journal.BeginRequest) (journal.BeginAnswer, error) {
+	h.once.Do(func() {
+		close(h.asked)
+		<-h.goOn
+	})
+	a, err := h.Journal.Begin(context.WithoutCancel(ctx), r)
+	if ctx.Err() != nil { // written, and its answer is lost
+		return journal.BeginAnswer{}, ctx.Err()
+	}
+	return a, err
+}
+
+// TestTwoFronts: a tool that two fronts journal under one key is not taken for
+// done because the inner one has an answer.
+func TestTwoFronts(t *testing.T) {
+	t.Parallel()
+	s, p := openStore(t), &provider{}
+	server := newServer(p.handler())
+	attach(t, server, s)
+	attach(t, server, s)
+	res := call(t, connect(t, server, nil), step("r", "s"), mail{To: "A1"})
+	if a := said(t, res); a["status"] == string(worker.StatusDone) {
+		t.Errorf("answer %v", a)
+	}
+	p.want(t, 0)
 }
 
 // TestJ20_JournalUnreachable: before the call nothing runs, after it the model

@@ -203,6 +203,20 @@ func (f *Front) send(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// uncancelled is the journal, but a client's cancellation does not cut a begin
+// off: the grant would be lost, and what never ran would count as sent.
+type uncancelled struct{ worker.Journal }
+
+func (j uncancelled) Begin(ctx context.Context, r journal.BeginRequest) (journal.BeginAnswer, error) {
+	whole := context.WithoutCancel(ctx)
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		whole, cancel = context.WithDeadline(whole, end)
+		defer cancel()
+	}
+	return j.Journal.Begin(whole, r)
+}
+
 // drain counts calls that run.
 type drain struct {
 	mu   sync.Mutex

@@ -205,6 +205,25 @@ func effect(t *testing.T, s *postgres.Store, id string) journal.Snapshot {
 	return snap
 }
 
+// watch sees the context of each tool call as the server has it. What it returns
+// waits until the server knows that the client gave the oldest one up: the
+// notification is handled at some time after it was read.
+func watch(server *mcp.Server) (gaveUp func()) {
+	calls := make(chan context.Context, 4)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/call" {
+				select {
+				case calls <- ctx:
+				default: // nobody waits for so many
+				}
+			}
+			return next(ctx, method, req)
+		}
+	})
+	return func() { <-(<-calls).Done() }
+}
+
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -42,6 +42,9 @@ func (f *Front) outcome(fl *flight, res mcp.Result, err error) (worker.Outcome, 
 		// Soon again: the client answers by calling again.
 		return worker.Outcome{}, &worker.Failure{Err: errInput, Verdict: worker.Verdict{Phase: journal.PhaseNotSent, RetryAfter: time.Millisecond}}
 	}
+	if nested(r) {
+		return worker.Outcome{}, errors.New("the tool's server is journaled itself, and its answer is not that it is done: only one of the two may journal a tool")
+	}
 	if err := failure(r); err != nil {
 		return worker.Outcome{}, err
 	}
@@ -51,6 +54,18 @@ func (f *Front) outcome(fl *flight, res mcp.Result, err error) (worker.Outcome, 
 		}
 	}
 	return f.confirmed(fl.tool, r), nil
+}
+
+// nested reports whether a result is another Front's answer that something is
+// not done: recorded as a success it would stand for an effect that nobody had.
+func nested(r *mcp.CallToolResult) bool {
+	v, ok := r.Meta[MetaAnswer]
+	if !ok {
+		return false
+	}
+	var said struct{ Status worker.Status }
+	raw, err := json.Marshal(v)
+	return err != nil || json.Unmarshal(raw, &said) != nil || said.Status != worker.StatusDone
 }
 
 // failure is the error that a result stands for, or nil.

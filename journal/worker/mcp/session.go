@@ -110,7 +110,7 @@ func (s *session) take(tool, place, whole string) (string, *slot) {
 		return key, nil
 	}
 	s.count++
-	one := &slot{key: fmt.Sprintf("%s/%s/%d", s.id, tool, s.count), calls: 1}
+	one := &slot{key: fmt.Sprintf("%s/%d/%s", s.id, s.count, tool), calls: 1}
 	s.open[place] = one
 	return one.key, one
 }
