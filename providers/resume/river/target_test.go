@@ -200,7 +200,9 @@ func TestThrice(t *testing.T) {
 		t.Error(diff)
 	}
 	d.completed()
-	rec, err := d.target.Deliver(t.Context(), message("1"))
+	again := message("1")
+	again.Data.URL = "https://moved.test/e/e-1" // the desk has another address by now
+	rec, err := d.target.Deliver(t.Context(), again)
 	if err != nil || !strings.Contains(rec.Detail, "before") || rec.Resumed {
 		t.Errorf("the job is completed: %+v, %v", rec, err)
 	}
