@@ -93,9 +93,10 @@ func (w *Worker) Do(ctx dbos.Context, call worker.Call) (worker.Answer, error) {
 	}
 }
 
-// wait returns when a message came or the time is over: both mean to ask again.
+// wait returns when a message came or the time is over: both mean to ask again. What
+// came is not decoded: whoever else sends to the topic, in whichever form, wakes it.
 func wait(ctx dbos.Context, r record) error {
-	_, err := dbos.Recv[any](ctx, r.Topic, r.Wait)
+	_, err := ctx.Recv(ctx, r.Topic, r.Wait)
 	if errors.Is(err, dbos.ErrTimeout) {
 		return nil
 	}
