@@ -2,27 +2,19 @@ package declared
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
+	"github.com/landedhq/landed/providers/definition"
 	"github.com/landedhq/landed/providers/evidence"
-	"github.com/landedhq/landed/providers/evidence/oauth"
 )
 
 // Adapter asks one account at one provider, as its definition says.
 type Adapter struct {
-	def      *Definition
-	cfg      Config
-	params   vars
-	base     *url.URL
-	tokenURL *url.URL
-	hosts    []string
-	client   *http.Client
-	sheet    evidence.Sheet
-	tokens   *oauth.Cache
+	def     *Definition
+	cfg     Config
+	params  definition.Vars
+	account *definition.Account
+	sheet   evidence.Sheet
 }
 
 var _ evidence.Adapter = (*Adapter)(nil)
@@ -46,7 +38,7 @@ func (a *Adapter) makeSheet() (evidence.Sheet, error) {
 	}
 	for _, st := range a.def.steps {
 		for _, sc := range st.scopes {
-			name, err := sc.name.render(context.Background(), a.params)
+			name, err := sc.name.Render(context.Background(), a.params)
 			if err != nil {
 				return s, err
 			}
@@ -63,54 +55,23 @@ func (a *Adapter) title() string { return a.def.Title() }
 
 // Session returns a session. It reads the secrets and does no other I/O.
 func (a *Adapter) Session(ctx context.Context) (evidence.Session, error) {
-	s := &session{a: a, secrets: a.params.with(nil)}
-	var hide []string
-	for name, read := range a.cfg.Secrets {
-		v, err := read()
-		if err != nil {
-			return nil, fmt.Errorf("%s: reading the secret %s: %w", a.def.Name(), name, err)
-		}
-		if v == "" || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, fmt.Errorf("%s: the secret %s is empty or holds characters that no credential has", a.def.Name(), name)
-		}
-		s.secrets["secrets."+name] = v
-		hide = append(hide, v)
+	open, err := a.account.Session(ctx, a.def.Name(), a.cfg.Secrets)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if s.creds, err = a.def.auth.open(ctx, s.secrets, hide); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.def.Name(), err)
-	}
-	return s, nil
+	return &session{a: a, open: open}, nil
 }
 
 // session holds the secrets of one look.
 type session struct {
-	a       *Adapter
-	secrets vars // params and secrets: for auth only
-	creds   *credentials
+	a    *Adapter
+	open *definition.Session
 }
 
 var _ evidence.Session = (*session)(nil)
 
 // Close forgets the secrets.
 func (s *session) Close() error {
-	s.secrets, s.creds = nil, nil
+	s.open.Close()
 	return nil
-}
-
-// clean takes secrets that a provider echoes out of a text that is kept.
-func (s *session) clean(text string) string {
-	if s.creds == nil {
-		return text
-	}
-	for _, secret := range s.creds.hide {
-		if secret == "" {
-			continue
-		}
-		text = strings.ReplaceAll(text, secret, "[secret]")
-		if esc := url.QueryEscape(secret); esc != secret {
-			text = strings.ReplaceAll(text, esc, "[secret]")
-		}
-	}
-	return text
 }

@@ -1,18 +1,13 @@
 package declared
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
-	"slices"
 	"time"
 
+	"github.com/landedhq/landed/providers/definition"
 	"github.com/landedhq/landed/providers/evidence"
-	"github.com/landedhq/landed/providers/evidence/egress"
-	"github.com/landedhq/landed/providers/evidence/oauth"
 )
 
 // Config is one account at one provider that a definition describes.
@@ -72,22 +67,20 @@ func (c Config) open() (*Adapter, error) {
 			names = append(names, n)
 		}
 	}
-	params, err := d.fill(c.Params, names)
+	params, err := d.file.Params.Fill(d.file.Adapter, c.Params, names, d.file.Params.Secrets())
 	errs := []error{err, c.checkTimes()}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name(), errors.Join(errs...))
 	}
-	a := &Adapter{def: d, cfg: c, params: params, tokens: oauth.NewCache()}
-	errs = append(errs, a.addresses())
-	if err := errors.Join(errs...); err != nil {
+	a := &Adapter{def: d, cfg: c, params: params}
+	a.account, err = definition.Way{BaseURL: c.BaseURL, Timeout: c.Timeout, MaxBody: c.MaxBody, AllowPrivate: c.AllowPrivate,
+		AllowPlainHTTP: c.AllowPlainHTTP, RootCAs: c.RootCAs, Agent: "landed/declared"}.Open(d.Title(), d.base, d.hosts, d.auth, params)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name(), err)
 	}
 	if a.sheet, err = a.makeSheet(); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name(), err)
 	}
-	a.client = egress.Client(egress.Config{
-		Hosts: a.hosts, AllowPrivate: c.AllowPrivate, AllowPlainHTTP: c.AllowPlainHTTP, Timeout: c.Timeout, MaxBody: c.MaxBody, RootCAs: c.RootCAs,
-	})
 	return a, nil
 }
 
@@ -109,65 +102,4 @@ func (c Config) checkTimes() error {
 		errs = append(errs, errors.New("timeout or max_body is negative"))
 	}
 	return errors.Join(errs...)
-}
-
-// addresses renders and checks where requests may go.
-func (a *Adapter) addresses() error {
-	ctx := context.Background()
-	base := a.cfg.BaseURL
-	if base == "" {
-		var err error
-		if base, err = a.def.base.render(ctx, a.params); err != nil {
-			return err
-		}
-	}
-	var err error
-	if a.base, err = a.cfg.address("the address", base); err != nil {
-		return err
-	}
-	a.hosts, a.tokenURL = []string{a.base.Host}, a.base
-	for _, h := range a.def.hosts {
-		s, err := h.render(ctx, a.params)
-		if err != nil {
-			return err
-		}
-		u, err := a.cfg.address("hosts", "https://"+s)
-		if err != nil {
-			return err
-		}
-		a.hosts = append(a.hosts, u.Host)
-	}
-	if t := a.def.auth.tokenBase; t != nil && a.cfg.BaseURL == "" {
-		s, err := t.render(ctx, a.params)
-		if err != nil {
-			return err
-		}
-		if a.tokenURL, err = a.cfg.address("auth.token_base", s); err != nil {
-			return err
-		}
-		if !slices.Contains(a.hosts, a.tokenURL.Host) {
-			a.hosts = append(a.hosts, a.tokenURL.Host)
-		}
-	}
-	return nil
-}
-
-// address checks one address: https, or http to a private place if that was
-// allowed.
-func (c Config) address(what, s string) (*url.URL, error) {
-	clean, err := parseBase(s)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	u, err := url.Parse(clean)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %q can't be parsed", what, s)
-	}
-	if u.Scheme == "http" && (!c.AllowPlainHTTP || !c.AllowPrivate) {
-		return nil, fmt.Errorf("%s is http://, which would send secrets in the clear: use https://, or set allow_private and allow_plain_http for a private address", what)
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !c.AllowPrivate && (ip.IsLoopback() || ip.IsPrivate()) {
-		return nil, fmt.Errorf("%s leads to the private address %s: set allow_private if that is meant", what, ip)
-	}
-	return u, nil
 }

@@ -3,23 +3,25 @@ package declared
 import (
 	"fmt"
 	"time"
+
+	"github.com/landedhq/landed/providers/definition"
 )
 
 // file is one definition as written. Texts with ${…} and expressions are kept
 // as they are here; compile turns them into programs.
 type file struct {
-	Adapter string           `yaml:"adapter"` // name, e.g. redmine.issue
-	Version string           `yaml:"version"` // changes when the way of looking does
-	Title   string           `yaml:"title"`   // for people
-	Sheet   sheetBlock       `yaml:"sheet"`
-	Params  map[string]param `yaml:"params"`
-	Base    string           `yaml:"base"`  // text over params; https
-	Hosts   []string         `yaml:"hosts"` // further hosts than base's, texts over params
-	Auth    authBlock        `yaml:"auth"`
-	Steps   []stepBlock      `yaml:"steps"`
-	Redact  []string         `yaml:"redact"` // paths in answers that are never kept
-	Errors  []errorBlock     `yaml:"errors"` // for every answer of every step
-	Writer  writerBlock      `yaml:"writer"`
+	Adapter string               `yaml:"adapter"` // name, e.g. redmine.issue
+	Version string               `yaml:"version"` // changes when the way of looking does
+	Title   string               `yaml:"title"`   // for people
+	Sheet   sheetBlock           `yaml:"sheet"`
+	Params  definition.Params    `yaml:"params"`
+	Base    string               `yaml:"base"`  // text over params; https
+	Hosts   []string             `yaml:"hosts"` // further hosts than base's, texts over params
+	Auth    definition.AuthBlock `yaml:"auth"`
+	Steps   []stepBlock          `yaml:"steps"`
+	Redact  []string             `yaml:"redact"` // paths in answers that are never kept
+	Errors  []errorBlock         `yaml:"errors"` // for every answer of every step
+	Writer  writerBlock          `yaml:"writer"`
 }
 
 type sheetBlock struct {
@@ -39,40 +41,15 @@ type nativeBlock struct {
 	BodyCompared bool   `yaml:"body_compared"`
 }
 
-// param is one setting that a team's configuration fills in.
-type param struct {
-	Type    string   `yaml:"type"` // string, int, bool, url, label
-	About   string   `yaml:"about"`
-	Secret  bool     `yaml:"secret"`
-	Default *string  `yaml:"default"` // nil = required
-	Pattern string   `yaml:"pattern"` // Go regular expression; the whole value must match
-	Values  []string `yaml:"values"`  // allowed ones; empty = all
-}
-
-type authBlock struct {
-	Kind     string `yaml:"kind"` // none, bearer, basic, header, query, body, oauth2
-	Name     string `yaml:"name"` // header, query parameter or JSON field
-	Value    string `yaml:"value"`
-	User     string `yaml:"user"`
-	Password string `yaml:"password"`
-	// OAuth2 client credentials (RFC 6749, section 4.4).
-	TokenPath    string `yaml:"token_path"`
-	TokenBase    string `yaml:"token_base"` // text over params; empty = base
-	ClientID     string `yaml:"client_id"`
-	ClientSecret string `yaml:"client_secret"`
-	Scope        string `yaml:"scope"`
-	InBody       bool   `yaml:"in_body"` // client's credentials in the body, not as Basic
-}
-
 type stepBlock struct {
-	ID      string            `yaml:"id"`
-	When    string            `yaml:"when"` // bool: run at all
-	Each    string            `yaml:"each"` // list: run once per element, as variable each
-	Request requestBlock      `yaml:"request"`
-	Errors  []errorBlock      `yaml:"errors"`
-	Absent  string            `yaml:"absent"` // bool: this answer means "nothing there"
-	Save    map[string]string `yaml:"save"`   // for later steps, as saved.name
-	Scopes  []scopeBlock      `yaml:"scopes"`
+	ID      string                  `yaml:"id"`
+	When    string                  `yaml:"when"` // bool: run at all
+	Each    string                  `yaml:"each"` // list: run once per element, as variable each
+	Request definition.RequestBlock `yaml:"request"`
+	Errors  []errorBlock            `yaml:"errors"`
+	Absent  string                  `yaml:"absent"` // bool: this answer means "nothing there"
+	Save    map[string]string       `yaml:"save"`   // for later steps, as saved.name
+	Scopes  []scopeBlock            `yaml:"scopes"`
 
 	Items     string        `yaml:"items"` // list of rows; empty = a preparing step
 	Pages     *pagesBlock   `yaml:"pages"`
@@ -81,22 +58,6 @@ type stepBlock struct {
 	Match     *matchBlock   `yaml:"match"`
 	Unrelated string        `yaml:"unrelated"` // bool per row without the reference; default true
 	Facts     *factsBlock   `yaml:"facts"`
-}
-
-type requestBlock struct {
-	Method  string            `yaml:"method"` // GET or POST
-	Reads   bool              `yaml:"reads"`  // POST only: the vendor documents it as a read
-	Path    []string          `yaml:"path"`   // segments, texts; each is escaped
-	Query   map[string]any    `yaml:"query"`  // text, list of texts, or {lang, text, omit_empty}
-	Headers map[string]string `yaml:"headers"`
-	JSON    any               `yaml:"json"`
-	Form    map[string]any    `yaml:"form"`
-	GraphQL *graphQLBlock     `yaml:"graphql"`
-}
-
-type graphQLBlock struct {
-	Query     string         `yaml:"query"` // fixed: values go into variables only
-	Variables map[string]any `yaml:"variables"`
 }
 
 type pagesBlock struct {
@@ -112,11 +73,11 @@ type pagesBlock struct {
 }
 
 type refetchBlock struct {
-	When    string       `yaml:"when"` // bool over row: read this one again; empty = every row
-	Request requestBlock `yaml:"request"`
-	Absent  string       `yaml:"absent"` // bool: it is gone
-	Item    string       `yaml:"item"`   // the object in the answer
-	Max     int          `yaml:"max"`    // cap per look; 0 = 20
+	When    string                  `yaml:"when"` // bool over row: read this one again; empty = every row
+	Request definition.RequestBlock `yaml:"request"`
+	Absent  string                  `yaml:"absent"` // bool: it is gone
+	Item    string                  `yaml:"item"`   // the object in the answer
+	Max     int                     `yaml:"max"`    // cap per look; 0 = 20
 }
 
 type matchBlock struct {

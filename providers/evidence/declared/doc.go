@@ -1,11 +1,12 @@
 // Package declared is the evidence adapter for providers that a file describes:
 // one YAML file per way of looking, run by one engine.
 //
-// It owns the file's schema and its checks, the building of requests, paging,
-// the comparison of references, and the wording of faults. It knows no provider:
-// the definitions that come with Landed are in package packs, a team may write
-// its own. It leaves the verdict to package evidence and the way out to package
-// egress.
+// It owns the schema of a look and its checks, paging, the comparison of
+// references, and the wording of faults. It knows no provider: the definitions
+// that come with Landed are in package packs, a team may write its own. It leaves
+// the verdict to package evidence, and to package definition what other files
+// need as well: reading YAML, parameters and secrets, expressions, requests, and
+// the way out.
 //
 // # What a definition can and can't do
 //
@@ -29,7 +30,7 @@
 // "cf_${params.field}". The place gives the outer encoding (path segment, query,
 // header, JSON, form), and `lang` the inner one: inside a query language every
 // expression becomes one quoted literal of that language, so it can't end early.
-// See Lang. Expressions are CEL (github.com/google/cel-go), with a limit on cost.
+// See definition.Lang. Expressions are CEL (github.com/google/cel-go), with a limit on cost.
 //
 // # Identity
 //

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/definition"
 	"github.com/landedhq/landed/providers/evidence"
 )
 
@@ -16,20 +17,20 @@ const maxFactBytes = 300
 
 // found notes a match with its facts. Only the id must be readable: a hit is
 // never lost for a title or a time.
-func (l *look) found(ctx context.Context, st *step, v vars) error {
+func (l *look) found(ctx context.Context, st *step, v definition.Vars) error {
 	f := st.facts
-	id, err := f.id.text(ctx, v)
+	id, err := f.id.Text(ctx, v)
 	if err != nil {
 		return err
 	}
 	if id == "" {
-		return &unreadable{f.id.path}
+		return &unreadable{f.id.Path()}
 	}
 	m := journal.Match{ID: l.fact(id), Carrier: st.match.carrier, State: journal.MatchPending, Where: l.where(ctx, f, st, v)}
 	m.Title, m.Status = l.optional(ctx, f.title, v), l.optional(ctx, f.status, v)
 	m.URL = l.link(l.optional(ctx, f.url, v))
 	if f.time != nil {
-		if out, err := f.time.eval(ctx, v); err == nil {
+		if out, err := f.time.Eval(ctx, v); err == nil {
 			if t, ok := out.Value().(time.Time); ok {
 				m.At = t.UTC()
 			}
@@ -68,8 +69,8 @@ func (e *unreadable) Error() string { return e.path + ": the object has no id" }
 
 // state reads whether the object took effect. Anything unknown is pending: it
 // blocks a re-issue and settles nothing.
-func state(ctx context.Context, f *facts, v vars) (journal.MatchState, error) {
-	s, err := f.state.text(ctx, v)
+func state(ctx context.Context, f *facts, v definition.Vars) (journal.MatchState, error) {
+	s, err := f.state.Text(ctx, v)
 	if err != nil {
 		return journal.MatchPending, err
 	}
@@ -77,10 +78,10 @@ func state(ctx context.Context, f *facts, v vars) (journal.MatchState, error) {
 	case journal.MatchEffective, journal.MatchPending, journal.MatchNotEffective:
 		return st, nil
 	}
-	return journal.MatchPending, &unreadable{f.state.path}
+	return journal.MatchPending, &unreadable{f.state.Path()}
 }
 
-func (l *look) where(ctx context.Context, f *facts, st *step, v vars) string {
+func (l *look) where(ctx context.Context, f *facts, st *step, v definition.Vars) string {
 	t := f.where
 	if t == nil && len(st.scopes) > 0 {
 		t = st.scopes[0].name
@@ -88,7 +89,7 @@ func (l *look) where(ctx context.Context, f *facts, st *step, v vars) string {
 	if t == nil {
 		return l.s.a.title()
 	}
-	s, err := t.render(ctx, v)
+	s, err := t.Render(ctx, v)
 	if err != nil {
 		return l.s.a.title()
 	}
@@ -96,11 +97,11 @@ func (l *look) where(ctx context.Context, f *facts, st *step, v vars) string {
 }
 
 // optional reads a fact that may be missing.
-func (l *look) optional(ctx context.Context, e *expr, v vars) string {
+func (l *look) optional(ctx context.Context, e *definition.Expr, v definition.Vars) string {
 	if e == nil {
 		return ""
 	}
-	s, err := e.text(ctx, v)
+	s, err := e.Text(ctx, v)
 	if err != nil {
 		return ""
 	}
@@ -109,7 +110,7 @@ func (l *look) optional(ctx context.Context, e *expr, v vars) string {
 
 // fact makes provider text storable and short.
 func (l *look) fact(s string) string {
-	s = evidence.CapText(l.s.clean(s))
+	s = evidence.CapText(l.s.open.Clean(s))
 	if len(s) > maxFactBytes {
 		cut := maxFactBytes
 		for cut > 0 && !utf8.RuneStart(s[cut]) {
@@ -127,7 +128,7 @@ func (l *look) link(s string) string {
 	if err != nil || u.Host == "" || u.User != nil {
 		return ""
 	}
-	base := l.s.a.base
+	base := l.s.a.account.Base
 	if u.Scheme == "https" || u.Scheme == base.Scheme && u.Host == base.Host {
 		return u.String()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/definition"
 	"github.com/landedhq/landed/providers/evidence"
 )
 
@@ -16,7 +17,7 @@ import (
 type look struct {
 	s        *session
 	q        evidence.Query
-	vars     vars
+	vars     definition.Vars
 	ans      evidence.Answer
 	seen     map[string]int // matches by id
 	requests int
@@ -26,7 +27,7 @@ type look struct {
 
 // Find runs the definition's steps for one reference.
 func (s *session) Find(ctx context.Context, q evidence.Query) (evidence.Answer, error) {
-	if s.creds == nil {
+	if s.open.Closed() {
 		return evidence.Answer{}, errors.New("declared: the session is closed")
 	}
 	if !journal.ValidRef(q.Ref) {
@@ -40,7 +41,7 @@ func (s *session) Find(ctx context.Context, q evidence.Query) (evidence.Answer, 
 		handles = append(handles, map[string]any{"kind": h.Kind, "value": h.Value})
 	}
 	l := &look{s: s, q: q, seen: map[string]int{}, whole: true}
-	l.vars = s.a.params.with(vars{"ref": q.Ref, "from": q.From.UTC(), "to": q.To.UTC(), "now": time.Now().UTC(), "handles": handles, "each": nil})
+	l.vars = s.a.params.With(definition.Vars{"ref": q.Ref, "from": q.From.UTC(), "to": q.To.UTC(), "now": time.Now().UTC(), "handles": handles, "each": nil})
 	for _, st := range s.a.def.steps {
 		if err := l.run(ctx, st); err != nil {
 			return evidence.Answer{}, l.fault(err)
@@ -57,7 +58,7 @@ func (s *session) Find(ctx context.Context, q evidence.Query) (evidence.Answer, 
 func (l *look) fault(err error) error {
 	var pe *evidence.ProviderError
 	if !errors.As(err, &pe) {
-		var no *unusable
+		var no *definition.Unusable
 		if !errors.As(err, &no) {
 			return l.badAnswer(err)
 		}
@@ -71,20 +72,14 @@ func (l *look) fault(err error) error {
 // badAnswer is an answer that the definition can't read.
 func (l *look) badAnswer(err error) error {
 	pe := &evidence.ProviderError{Kind: evidence.FaultBadAnswer, Err: err, Exchanges: l.ans.Exchanges,
-		Detail: l.s.clean(fmt.Sprintf("the answer of %s does not have the expected form (%.300s)", l.s.a.title(), err))}
+		Detail: l.s.open.Clean(fmt.Sprintf("the answer of %s does not have the expected form (%.300s)", l.s.a.title(), err))}
 	return pe
 }
-
-// unusable is a request that can't be built from what is configured.
-type unusable struct{ err error }
-
-func (e *unusable) Error() string { return e.err.Error() }
-func (e *unusable) Unwrap() error { return e.err }
 
 // run does one step, once or once per element.
 func (l *look) run(ctx context.Context, st *step) error {
 	if st.when != nil {
-		on, err := st.when.bool(ctx, l.vars)
+		on, err := st.when.Bool(ctx, l.vars)
 		if err != nil {
 			return err
 		}
@@ -95,7 +90,7 @@ func (l *look) run(ctx context.Context, st *step) error {
 	if st.each == nil {
 		return l.once(ctx, st, l.vars)
 	}
-	list, err := st.each.list(ctx, l.vars)
+	list, err := st.each.List(ctx, l.vars)
 	if err != nil {
 		return err
 	}
@@ -104,7 +99,7 @@ func (l *look) run(ctx context.Context, st *step) error {
 			l.whole = false
 			break
 		}
-		if err := l.once(ctx, st, l.vars.with(vars{"each": x})); err != nil {
+		if err := l.once(ctx, st, l.vars.With(definition.Vars{"each": x})); err != nil {
 			return err
 		}
 	}
@@ -114,20 +109,20 @@ func (l *look) run(ctx context.Context, st *step) error {
 // maxEach caps how often a step runs in one look.
 const maxEach = 20
 
-func (l *look) once(ctx context.Context, st *step, v vars) error {
+func (l *look) once(ctx context.Context, st *step, v definition.Vars) error {
 	if st.items != nil {
 		return l.search(ctx, st, v)
 	}
-	b, err := st.request.build(ctx, l.s.a.base, v)
+	b, err := st.request.Build(ctx, l.s.a.account.Base, v)
 	if err != nil {
-		return &unusable{err}
+		return &definition.Unusable{Err: err}
 	}
 	a, err := l.exchange(ctx, b, st, v)
 	if err != nil {
 		return err
 	}
 	for _, s := range st.save {
-		x, err := s.expr.eval(ctx, a.vars)
+		x, err := s.expr.Eval(ctx, a.vars)
 		if err != nil {
 			return err
 		}
@@ -137,7 +132,7 @@ func (l *look) once(ctx context.Context, st *step, v vars) error {
 }
 
 // search reads all pages and looks at every row.
-func (l *look) search(ctx context.Context, st *step, v vars) error {
+func (l *look) search(ctx context.Context, st *step, v definition.Vars) error {
 	l.searched = true
 	g := &pager{p: st.pages, seen: map[string]bool{}}
 	for {
@@ -145,9 +140,9 @@ func (l *look) search(ctx context.Context, st *step, v vars) error {
 			l.whole = false
 			return nil
 		}
-		b, err := st.request.build(ctx, l.s.a.base, v)
+		b, err := st.request.Build(ctx, l.s.a.account.Base, v)
 		if err != nil {
-			return &unusable{err}
+			return &definition.Unusable{Err: err}
 		}
 		if err := g.apply(b); err != nil {
 			return err
@@ -171,12 +166,12 @@ func (l *look) page(ctx context.Context, st *step, g *pager, a *answer) (bool, e
 	if a.absent {
 		return false, nil
 	}
-	rows, err := st.items.list(ctx, a.vars)
+	rows, err := st.items.List(ctx, a.vars)
 	if err != nil {
 		return false, err
 	}
 	if st.truncated != nil {
-		cut, err := st.truncated.bool(ctx, a.vars)
+		cut, err := st.truncated.Bool(ctx, a.vars)
 		if err != nil {
 			return false, err
 		}
@@ -184,7 +179,7 @@ func (l *look) page(ctx context.Context, st *step, g *pager, a *answer) (bool, e
 	}
 	refetched := 0
 	for _, row := range rows {
-		if err := l.row(ctx, st, a.vars.with(vars{"row": row, "item": row}), &refetched); err != nil {
+		if err := l.row(ctx, st, a.vars.With(definition.Vars{"row": row, "item": row}), &refetched); err != nil {
 			return false, err
 		}
 	}
@@ -197,12 +192,12 @@ func (l *look) page(ctx context.Context, st *step, g *pager, a *answer) (bool, e
 }
 
 // row compares one row, read again if the definition says so.
-func (l *look) row(ctx context.Context, st *step, v vars, refetched *int) error {
+func (l *look) row(ctx context.Context, st *step, v definition.Vars, refetched *int) error {
 	ours := true
 	if st.refetch != nil {
 		if st.refetch.when != nil {
 			var err error
-			if ours, err = st.refetch.when.bool(ctx, v); err != nil {
+			if ours, err = st.refetch.when.Bool(ctx, v); err != nil {
 				return err
 			}
 		}
@@ -215,7 +210,7 @@ func (l *look) row(ctx context.Context, st *step, v vars, refetched *int) error 
 			if err != nil || item == nil {
 				return err // gone between the two reads: not there
 			}
-			v = v.with(vars{"item": item})
+			v = v.With(definition.Vars{"item": item})
 		}
 	}
 	if ours {
@@ -228,7 +223,7 @@ func (l *look) row(ctx context.Context, st *step, v vars, refetched *int) error 
 		}
 	}
 	if st.unrelated != nil {
-		odd, err := st.unrelated.bool(ctx, v)
+		odd, err := st.unrelated.Bool(ctx, v)
 		if err != nil || !odd {
 			return err
 		}
@@ -238,12 +233,12 @@ func (l *look) row(ctx context.Context, st *step, v vars, refetched *int) error 
 }
 
 // holds is the local check: one of the values is the reference, byte for byte.
-func (m *match) holds(ctx context.Context, v vars, reference string) (bool, error) {
+func (m *match) holds(ctx context.Context, v definition.Vars, reference string) (bool, error) {
 	want := reference
 	if m.dashed {
 		want = journal.Dashed(reference)
 	}
-	got, err := m.value.strings(ctx, v)
+	got, err := m.value.Strings(ctx, v)
 	if err != nil {
 		return false, err
 	}
@@ -256,11 +251,11 @@ func (m *match) holds(ctx context.Context, v vars, reference string) (bool, erro
 }
 
 // again reads one row's object by its id.
-func (l *look) again(ctx context.Context, st *step, v vars) (ref.Val, error) {
+func (l *look) again(ctx context.Context, st *step, v definition.Vars) (ref.Val, error) {
 	r := st.refetch
-	b, err := r.request.build(ctx, l.s.a.base, v)
+	b, err := r.request.Build(ctx, l.s.a.account.Base, v)
 	if err != nil {
-		return nil, &unusable{err}
+		return nil, &definition.Unusable{Err: err}
 	}
 	a, err := l.exchange(ctx, b, &step{id: st.id, errors: st.errors, absent: r.absent}, v)
 	if err != nil {
@@ -269,19 +264,19 @@ func (l *look) again(ctx context.Context, st *step, v vars) (ref.Val, error) {
 	if a.absent {
 		return nil, nil
 	}
-	return r.item.eval(ctx, a.vars)
+	return r.item.Eval(ctx, a.vars)
 }
 
 // scopes notes what a step covered; a scope is seen only if it always was.
-func (l *look) scopes(ctx context.Context, st *step, v vars) error {
+func (l *look) scopes(ctx context.Context, st *step, v definition.Vars) error {
 	for _, sc := range st.scopes {
-		name, err := sc.name.render(ctx, v)
+		name, err := sc.name.Render(ctx, v)
 		if err != nil {
 			return err
 		}
 		seen := true
 		if sc.seen != nil {
-			if seen, err = sc.seen.bool(ctx, v); err != nil {
+			if seen, err = sc.seen.Bool(ctx, v); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+
+	"github.com/landedhq/landed/providers/definition"
 )
 
 // The caps of one look.
@@ -23,33 +25,33 @@ const (
 type pages struct {
 	kind, param string
 	inJSON      bool
-	next        *expr
-	more, total *expr
+	next        *definition.Expr
+	more, total *definition.Expr
 	size, first int
 	max         int
 }
 
-func (c *compiler) pages(path string, answer *scope, b *pagesBlock, r *requestBlock) *pages {
+func (c *compiler) pages(path string, answer *definition.Scope, b *pagesBlock, r *definition.RequestBlock) *pages {
 	if b == nil {
-		c.src.fail(path, "is missing: say how the answer is paged: whole, none, next_url, link, cursor, page or offset")
+		c.Src.Fail(path, "is missing: say how the answer is paged: whole, none, next_url, link, cursor, page or offset")
 		return nil
 	}
 	p := &pages{kind: b.Kind, param: b.Param, inJSON: b.In == "json", size: b.Size, first: b.First, max: b.Max,
-		next:  c.maybe(path+".next", answer, b.Next),
-		more:  c.maybe(path+".more", answer, b.More, cel.BoolType),
-		total: c.maybe(path+".total", answer, b.Total, cel.IntType),
+		next:  c.Maybe(path+".next", answer, b.Next),
+		more:  c.Maybe(path+".more", answer, b.More, cel.BoolType),
+		total: c.Maybe(path+".total", answer, b.Total, cel.IntType),
 	}
 	if p.max == 0 {
 		p.max = defaultPages
 	}
 	if p.max < 1 || p.max > maxPages {
-		c.src.fail(path+".max", "is %d, allowed are 1 to %d", p.max, maxPages)
+		c.Src.Fail(path+".max", "is %d, allowed are 1 to %d", p.max, maxPages)
 	}
 	if b.In != "" && b.In != "query" && b.In != "json" {
-		c.src.fail(path+".in", "%q is neither query nor json", b.In)
+		c.Src.Fail(path+".in", "%q is neither query nor json", b.In)
 	}
 	if p.inJSON && r.JSON == nil && r.GraphQL == nil {
-		c.src.fail(path+".in", "the request has no JSON body")
+		c.Src.Fail(path+".in", "the request has no JSON body")
 	}
 	c.checkPages(path, p)
 	return p
@@ -59,7 +61,7 @@ func (c *compiler) pages(path string, answer *scope, b *pagesBlock, r *requestBl
 func (c *compiler) checkPages(path string, p *pages) {
 	needs := func(name string, have bool, why string) {
 		if !have {
-			c.src.fail(path+"."+name, "is missing: %s", why)
+			c.Src.Fail(path+"."+name, "is missing: %s", why)
 		}
 	}
 	switch p.kind {
@@ -75,7 +77,7 @@ func (c *compiler) checkPages(path string, p *pages) {
 		needs("param", p.param != "", "say which parameter counts")
 		needs("size", p.size > 0, "say how many rows a full page has")
 	default:
-		c.src.fail(path+".kind", "%q is none of whole, none, next_url, link, cursor, page, offset", p.kind)
+		c.Src.Fail(path+".kind", "%q is none of whole, none, next_url, link, cursor, page, offset", p.kind)
 	}
 }
 
@@ -90,12 +92,12 @@ type pager struct {
 }
 
 // apply turns the first request into that for the next page.
-func (g *pager) apply(b *built) error {
+func (g *pager) apply(b *definition.Built) error {
 	value := ""
 	switch g.p.kind {
 	case "next_url", "link":
 		if g.url != nil {
-			b.url = g.url
+			b.URL = g.url
 		}
 		return nil
 	case "cursor":
@@ -109,17 +111,17 @@ func (g *pager) apply(b *built) error {
 		return nil
 	}
 	if !g.p.inJSON {
-		q := b.url.Query()
+		q := b.URL.Query()
 		q.Set(g.p.param, value)
-		b.url.RawQuery = q.Encode()
+		b.URL.RawQuery = q.Encode()
 		return nil
 	}
 	return setJSON(b, g.p.param, value, g.p.kind != "cursor")
 }
 
 // setJSON sets a dotted path in the body; number says that it is one.
-func setJSON(b *built, path, value string, number bool) error {
-	m := b.json
+func setJSON(b *definition.Built, path, value string, number bool) error {
+	m := b.JSON
 	segs := strings.Split(path, ".")
 	for _, s := range segs[:len(segs)-1] {
 		next, ok := m[s].(map[string]any)
@@ -133,7 +135,7 @@ func setJSON(b *built, path, value string, number bool) error {
 	if n, err := strconv.Atoi(value); number && err == nil {
 		m[segs[len(segs)-1]] = n
 	}
-	return b.encode()
+	return b.Encode()
 }
 
 // advance looks at the page just read, which had n rows. more says that there is
@@ -166,11 +168,11 @@ func (g *pager) advance(ctx context.Context, a *answer, n int) (more, complete b
 func (g *pager) reached(total int) bool { return total < 0 || g.rows == total }
 
 // total is how many rows the provider says there are; -1 = it doesn't say.
-func (g *pager) total(ctx context.Context, v vars) (int, error) {
+func (g *pager) total(ctx context.Context, v definition.Vars) (int, error) {
 	if g.p.total == nil {
 		return -1, nil
 	}
-	n, err := g.p.total.int(ctx, v)
+	n, err := g.p.total.Int(ctx, v)
 	if err != nil {
 		return -1, err
 	}
@@ -181,12 +183,12 @@ func (g *pager) total(ctx context.Context, v vars) (int, error) {
 }
 
 // count decides for page and offset.
-func (g *pager) count(ctx context.Context, v vars, n, total int) (bool, error) {
+func (g *pager) count(ctx context.Context, v definition.Vars, n, total int) (bool, error) {
 	switch {
 	case n == 0:
 		return false, nil
 	case g.p.more != nil:
-		return g.p.more.bool(ctx, v)
+		return g.p.more.Bool(ctx, v)
 	case total >= 0:
 		return g.rows < total, nil
 	}
@@ -200,11 +202,11 @@ func (g *pager) follow(ctx context.Context, a *answer) (bool, error) {
 	var err error
 	if g.p.kind == "link" {
 		next = linkNext(a.links)
-	} else if next, err = g.p.next.text(ctx, a.vars); err != nil {
+	} else if next, err = g.p.next.Text(ctx, a.vars); err != nil {
 		return false, err
 	}
 	if g.p.more != nil {
-		more, err := g.p.more.bool(ctx, a.vars)
+		more, err := g.p.more.Bool(ctx, a.vars)
 		if err != nil {
 			return false, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/definition"
 )
 
 // Instruction says what a worker must put into its request so that the effect
@@ -33,29 +34,29 @@ type writer struct {
 
 type writerField struct {
 	place, why  string
-	name, value *text
+	name, value *definition.Text
 }
 
 func (c *compiler) compileWriter() *writer {
 	b := c.f.Writer
 	w := &writer{block: b}
 	if b.About == "" || len(b.Fields) == 0 {
-		c.src.fail("writer", "about and fields are needed: say what a worker must set so that its effect can be found")
+		c.Src.Fail("writer", "about and fields are needed: say what a worker must set so that its effect can be found")
 	}
 	carries := false
 	for i, f := range b.Fields {
-		p := index("writer.fields", i)
+		p := definition.Index("writer.fields", i)
 		if !slices.Contains([]string{"header", "json", "form", "query", "path", "graphql", "mime_header", "text"}, f.Place) {
-			c.src.fail(p+".place", "%q is none of header, json, form, query, path, graphql, mime_header, text", f.Place)
+			c.Src.Fail(p+".place", "%q is none of header, json, form, query, path, graphql, mime_header, text", f.Place)
 		}
 		if f.Name == "" || f.Value == "" || f.Why == "" {
-			c.src.fail(p, "name, value and why are needed")
+			c.Src.Fail(p, "name, value and why are needed")
 		}
-		carries = carries || uses(f.Value, "ref") || uses(f.Value, "dashed")
-		w.fields = append(w.fields, writerField{f.Place, f.Why, c.text(p+".name", c.hint, f.Name, LangText), c.text(p+".value", c.hint, f.Value, LangText)})
+		carries = carries || definition.Uses(f.Value, "ref") || definition.Uses(f.Value, "dashed")
+		w.fields = append(w.fields, writerField{f.Place, f.Why, c.Text(p+".name", c.hint, f.Name, definition.LangText), c.Text(p+".value", c.hint, f.Value, definition.LangText)})
 	}
 	if len(b.Fields) > 0 && !carries {
-		c.src.fail("writer.fields", "none of them carries ref: then nothing can be found")
+		c.Src.Fail("writer.fields", "none of them carries ref: then nothing can be found")
 	}
 	return w
 }
@@ -67,14 +68,14 @@ func (a *Adapter) Instruction(ref string, issue int) (Instruction, error) {
 		return Instruction{}, errors.New("declared: an instruction needs a reference and an issue number from 1 on")
 	}
 	ctx, w := context.Background(), a.def.writer
-	v := a.params.with(vars{"ref": ref, "issue": issue, "provider_key": journal.ProviderKey(ref, issue)})
+	v := a.params.With(definition.Vars{"ref": ref, "issue": issue, "provider_key": journal.ProviderKey(ref, issue)})
 	out := Instruction{About: w.block.About, Setup: slices.Clone(w.block.Setup), Request: w.block.Request}
 	for _, f := range w.fields {
-		name, err := f.name.render(ctx, v)
+		name, err := f.name.Render(ctx, v)
 		if err != nil {
 			return Instruction{}, fmt.Errorf("declared: %w", err)
 		}
-		value, err := f.value.render(ctx, v)
+		value, err := f.value.Render(ctx, v)
 		if err != nil {
 			return Instruction{}, fmt.Errorf("declared: %w", err)
 		}

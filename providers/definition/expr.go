@@ -1,4 +1,4 @@
-package declared
+package definition
 
 import (
 	"context"
@@ -21,12 +21,12 @@ const (
 	interruptAt  = 100 // iterations between looks at the context
 )
 
-// vars are the values that an expression sees, by variable name.
-type vars map[string]any
+// Vars are the values that an expression sees, by variable name.
+type Vars map[string]any
 
-// with returns a copy of v with more values.
-func (v vars) with(more vars) vars {
-	out := make(vars, len(v)+len(more))
+// With returns a copy of v with more values.
+func (v Vars) With(more Vars) Vars {
+	out := make(Vars, len(v)+len(more))
 	for k, x := range v {
 		out[k] = x
 	}
@@ -36,14 +36,17 @@ func (v vars) with(more vars) vars {
 	return out
 }
 
-// expr is one compiled expression.
-type expr struct {
+// Expr is one compiled expression.
+type Expr struct {
 	path string // where it stands in the file
 	prg  cel.Program
 }
 
-// eval runs it. A missing field, a wrong type and the cost limit are errors.
-func (e *expr) eval(ctx context.Context, v vars) (ref.Val, error) {
+// Path is where it stands in the file.
+func (e *Expr) Path() string { return e.path }
+
+// Eval runs it. A missing field, a wrong type and the cost limit are errors.
+func (e *Expr) Eval(ctx context.Context, v Vars) (ref.Val, error) {
 	out, _, err := e.prg.ContextEval(ctx, map[string]any(v))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.path, err)
@@ -51,8 +54,9 @@ func (e *expr) eval(ctx context.Context, v vars) (ref.Val, error) {
 	return out, nil
 }
 
-func (e *expr) bool(ctx context.Context, v vars) (bool, error) {
-	out, err := e.eval(ctx, v)
+// Bool gives true or false; anything else is an error.
+func (e *Expr) Bool(ctx context.Context, v Vars) (bool, error) {
+	out, err := e.Eval(ctx, v)
 	if err != nil {
 		return false, err
 	}
@@ -63,9 +67,9 @@ func (e *expr) bool(ctx context.Context, v vars) (bool, error) {
 	return b, nil
 }
 
-// text gives a scalar as text; null and a none optional are "".
-func (e *expr) text(ctx context.Context, v vars) (string, error) {
-	out, err := e.eval(ctx, v)
+// Text gives a scalar as text; null and a none optional are "".
+func (e *Expr) Text(ctx context.Context, v Vars) (string, error) {
+	out, err := e.Eval(ctx, v)
 	if err != nil {
 		return "", err
 	}
@@ -76,8 +80,9 @@ func (e *expr) text(ctx context.Context, v vars) (string, error) {
 	return s, nil
 }
 
-func (e *expr) int(ctx context.Context, v vars) (int64, error) {
-	out, err := e.eval(ctx, v)
+// Int gives a whole number.
+func (e *Expr) Int(ctx context.Context, v Vars) (int64, error) {
+	out, err := e.Eval(ctx, v)
 	if err != nil {
 		return 0, err
 	}
@@ -88,9 +93,9 @@ func (e *expr) int(ctx context.Context, v vars) (int64, error) {
 	return int64(n), nil
 }
 
-// list gives the elements; anything but a list is an error.
-func (e *expr) list(ctx context.Context, v vars) ([]any, error) {
-	out, err := e.eval(ctx, v)
+// List gives the elements; anything but a list is an error.
+func (e *Expr) List(ctx context.Context, v Vars) ([]any, error) {
+	out, err := e.Eval(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +114,9 @@ func (e *expr) list(ctx context.Context, v vars) ([]any, error) {
 	return rows, nil
 }
 
-// strings gives one string or a list of strings.
-func (e *expr) strings(ctx context.Context, v vars) ([]string, error) {
-	out, err := e.eval(ctx, v)
+// Strings gives one string or a list of strings.
+func (e *Expr) Strings(ctx context.Context, v Vars) ([]string, error) {
+	out, err := e.Eval(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +126,7 @@ func (e *expr) strings(ctx context.Context, v vars) ([]string, error) {
 	case types.String:
 		return []string{string(x)}, nil
 	}
-	rows, err := e.list(ctx, v)
+	rows, err := e.List(ctx, v)
 	if err != nil {
 		return nil, fmt.Errorf("%s: gives %s, want a string or a list of strings", e.path, out.Type().TypeName())
 	}
@@ -134,25 +139,25 @@ func (e *expr) strings(ctx context.Context, v vars) ([]string, error) {
 	return got, nil
 }
 
-// scope is the set of variables that an expression may use.
-type scope struct {
+// Scope is the set of variables that an expression may use.
+type Scope struct {
 	env   *cel.Env
 	names map[string]*cel.Type
 }
 
-// newScope makes the root environment with the functions that definitions have.
-func newScope() (*scope, error) {
+// NewScope makes the root environment with the functions that definitions have.
+func NewScope() (*Scope, error) {
 	opts := append(functions(), cel.OptionalTypes(), ext.Strings(), cel.DefaultUTCTimeZone(true))
 	env, err := cel.NewEnv(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("declared: %w", err)
+		return nil, fmt.Errorf("definition: %w", err)
 	}
-	return &scope{env: env, names: map[string]*cel.Type{}}, nil
+	return &Scope{env: env, names: map[string]*cel.Type{}}, nil
 }
 
-// extend adds variables.
-func (s *scope) extend(more map[string]*cel.Type) (*scope, error) {
-	out := &scope{names: map[string]*cel.Type{}}
+// Extend adds variables.
+func (s *Scope) Extend(more map[string]*cel.Type) (*Scope, error) {
+	out := &Scope{names: map[string]*cel.Type{}}
 	var opts []cel.EnvOption
 	for k, t := range s.names {
 		out.names[k] = t
@@ -166,14 +171,14 @@ func (s *scope) extend(more map[string]*cel.Type) (*scope, error) {
 	}
 	env, err := s.env.Extend(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("declared: %w", err)
+		return nil, fmt.Errorf("definition: %w", err)
 	}
 	out.env = env
 	return out, nil
 }
 
-// compile checks src; wants are the allowed types of its result, none = any.
-func (s *scope) compile(path, src string, wants ...*cel.Type) (*expr, error) {
+// Compile checks src; wants are the allowed types of its result, none = any.
+func (s *Scope) Compile(path, src string, wants ...*cel.Type) (*Expr, error) {
 	if strings.TrimSpace(src) == "" {
 		return nil, errors.New("the expression is empty")
 	}
@@ -191,12 +196,12 @@ func (s *scope) compile(path, src string, wants ...*cel.Type) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &expr{path: path, prg: prg}, nil
+	return &Expr{path: path, prg: prg}, nil
 }
 
 // explain words the first problem and lists what may be used where a name is not
 // known.
-func (s *scope) explain(src string, iss *cel.Issues) error {
+func (s *Scope) explain(src string, iss *cel.Issues) error {
 	first := iss.Errors()[0]
 	msg := first.Message
 	if strings.HasPrefix(msg, "undeclared reference") {

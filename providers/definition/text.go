@@ -1,4 +1,4 @@
-package declared
+package definition
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 )
 
-// text is a value of a request: literals and expressions, and the language that
+// Text is a value of a request: literals and expressions, and the language that
 // the value is written in.
-type text struct {
+type Text struct {
 	path      string
 	lang      Lang
 	parts     []part
@@ -21,12 +22,12 @@ type text struct {
 
 type part struct {
 	literal string
-	expr    *expr // nil = literal
+	expr    *Expr // nil = literal
 }
 
-// compileText splits src at ${…} and compiles what stands inside.
-func (s *scope) compileText(path, src string, lang Lang) (*text, error) {
-	t := &text{path: path, lang: lang}
+// CompileText splits src at ${…} and compiles what stands inside.
+func (s *Scope) CompileText(path, src string, lang Lang) (*Text, error) {
+	t := &Text{path: path, lang: lang}
 	for src != "" {
 		before, rest, ok := strings.Cut(src, "${")
 		if before != "" {
@@ -39,7 +40,7 @@ func (s *scope) compileText(path, src string, lang Lang) (*text, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := s.compile(path, inner)
+		e, err := s.Compile(path, inner)
 		if err != nil {
 			return nil, err
 		}
@@ -73,15 +74,15 @@ func untilBrace(s string) (inner, after string, err error) {
 	return "", "", errors.New("${ is never closed by }")
 }
 
-// render gives the value before the place's own encoding.
-func (t *text) render(ctx context.Context, v vars) (string, error) {
+// Render gives the value before the place's own encoding.
+func (t *Text) Render(ctx context.Context, v Vars) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
 		if p.expr == nil {
 			b.WriteString(p.literal)
 			continue
 		}
-		val, err := p.expr.eval(ctx, v)
+		val, err := p.expr.Eval(ctx, v)
 		if err != nil {
 			return "", err
 		}
@@ -94,12 +95,12 @@ func (t *text) render(ctx context.Context, v vars) (string, error) {
 	return b.String(), nil
 }
 
-// value gives a JSON leaf: a text that is one expression keeps its type.
-func (t *text) value(ctx context.Context, v vars) (any, error) {
+// Value gives a JSON leaf: a text that is one expression keeps its type.
+func (t *Text) Value(ctx context.Context, v Vars) (any, error) {
 	if len(t.parts) != 1 || t.parts[0].expr == nil || t.lang != LangText {
-		return t.render(ctx, v)
+		return t.Render(ctx, v)
 	}
-	out, err := t.parts[0].expr.eval(ctx, v)
+	out, err := t.parts[0].expr.Eval(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +114,49 @@ func (t *text) value(ctx context.Context, v vars) (any, error) {
 // native turns a value into what package json writes.
 func native(v ref.Val) (any, error) {
 	switch x := v.(type) {
+	case traits.Mapper:
+		return nativeMap(x)
+	case traits.Lister:
+		return nativeList(x)
 	case types.String, types.Int, types.Bool, types.Double, types.Uint:
 		return x.Value(), nil
 	case types.Null:
 		return nil, nil
 	case types.Timestamp:
 		return scalar(x)
+	case *types.Optional:
+		if !x.HasValue() {
+			return nil, nil
+		}
+		return native(x.GetValue())
 	}
-	return nil, fmt.Errorf("gives %s: a JSON value is text, a number, true, false or null", v.Type().TypeName())
+	return nil, fmt.Errorf("gives %s: that is no JSON value", v.Type().TypeName())
+}
+
+func nativeMap(m traits.Mapper) (any, error) {
+	out := map[string]any{}
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+		name, ok := k.(types.String)
+		if !ok {
+			return nil, fmt.Errorf("has a key of type %s: a JSON object's keys are text", k.Type().TypeName())
+		}
+		var err error
+		if out[string(name)], err = native(m.Get(k)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func nativeList(l traits.Lister) (any, error) {
+	out := []any{}
+	for it := l.Iterator(); it.HasNext() == types.True; {
+		x, err := native(it.Next())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
 }

@@ -1,4 +1,4 @@
-package declared
+package definition
 
 import (
 	"encoding/json"
@@ -126,16 +126,16 @@ func marks(args ...ref.Val) ref.Val {
 }
 
 func parseJSON(v ref.Val) ref.Val {
-	x, err := decodeJSON([]byte(fmt.Sprint(v.Value())))
+	x, err := DecodeJSON([]byte(fmt.Sprint(v.Value())))
 	if err != nil {
 		return types.NewErr("parse: %v", err)
 	}
 	return types.DefaultTypeAdapter.NativeToValue(x)
 }
 
-// decodeJSON reads one JSON value. Whole numbers stay whole: an id of 19 digits
+// DecodeJSON reads one JSON value. Whole numbers stay whole: an id of 19 digits
 // must not lose its end.
-func decodeJSON(b []byte) (any, error) {
+func DecodeJSON(b []byte) (any, error) {
 	d := json.NewDecoder(strings.NewReader(string(b)))
 	d.UseNumber()
 	var x any

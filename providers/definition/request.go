@@ -1,4 +1,4 @@
-package declared
+package definition
 
 import (
 	"bytes"
@@ -11,21 +11,55 @@ import (
 	"strings"
 )
 
-// request is a compiled request.
-type request struct {
+// RequestBlock is a request as written.
+type RequestBlock struct {
+	Method  string            `yaml:"method"`
+	Reads   bool              `yaml:"reads"` // POST only: the vendor documents it as a read
+	Path    []string          `yaml:"path"`  // segments, texts; each is escaped
+	Query   map[string]any    `yaml:"query"` // text, list of texts, or {lang, text, omit_empty}
+	Headers map[string]string `yaml:"headers"`
+	JSON    any               `yaml:"json"`
+	Form    map[string]any    `yaml:"form"`
+	GraphQL *GraphQLBlock     `yaml:"graphql"`
+}
+
+// GraphQLBlock is a query's document and its variables, as written.
+type GraphQLBlock struct {
+	Query     string         `yaml:"query"` // fixed: values go into variables only
+	Variables map[string]any `yaml:"variables"`
+}
+
+// Read checks that a request only reads.
+func (c *Compiler) Read(path string, b *RequestBlock) {
+	switch b.Method {
+	case http.MethodGet:
+		if b.JSON != nil || b.Form != nil || b.GraphQL != nil || b.Reads {
+			c.Src.Fail(path, "a GET has no body and needs no reads: true")
+		}
+	case http.MethodPost:
+		if !b.Reads {
+			c.Src.Fail(path+".method", "POST is allowed only where the vendor documents the call as a read: say reads: true then")
+		}
+	default:
+		c.Src.Fail(path+".method", "%q: what asks only reads, so GET, or POST with reads: true", b.Method)
+	}
+}
+
+// Request is a compiled request.
+type Request struct {
 	path    string // where it stands in the file
 	method  string
-	segs    []*text
+	segs    []*Text
 	query   []pair
 	headers []pair
 	form    []pair
-	body    any // nil = none; a tree with *text leaves
+	body    any // nil = none; a tree with *Text leaves
 }
 
 // pair is a name with its values.
 type pair struct {
-	name   *text
-	values []*text
+	name   *Text
+	values []*Text
 }
 
 // graphQLOnlyReads refuses what could be a mutation: a document must begin as a
@@ -42,29 +76,31 @@ func graphQLOnlyReads(q string) error {
 		break
 	}
 	for _, word := range []string{"mutation", "subscription"} {
-		if uses(q, word) {
+		if Uses(q, word) {
 			return fmt.Errorf("a GraphQL document with %s does more than read", word)
 		}
 	}
 	return nil
 }
 
-func (c *compiler) request(path string, s *scope, b *requestBlock) *request {
-	r := &request{path: path, method: c.method(path, b)}
+// Request compiles a request. The caller has checked its method: Read does where
+// nothing may be written.
+func (c *Compiler) Request(path string, s *Scope, b *RequestBlock) *Request {
+	r := &Request{path: path, method: b.Method}
 	if len(b.Path) == 0 {
-		c.src.fail(path+".path", "is missing: list the path's segments, like [api, v2, tickets]")
+		c.Src.Fail(path+".path", "is missing: list the path's segments, like [api, v2, tickets]")
 	}
 	for i, seg := range b.Path {
-		r.segs = append(r.segs, c.text(index(path+".path", i), s, seg, LangText))
+		r.segs = append(r.segs, c.Text(Index(path+".path", i), s, seg, LangText))
 	}
 	r.query = c.pairs(path+".query", s, b.Query)
 	r.form = c.pairs(path+".form", s, b.Form)
-	for _, name := range sortedKeys(b.Headers) {
+	for _, name := range SortedKeys(b.Headers) {
 		if !headerName(name) || strings.EqualFold(name, "authorization") || strings.EqualFold(name, "host") {
-			c.src.fail(path+".headers."+name, "is no header that a request may set: credentials go into auth")
+			c.Src.Fail(path+".headers."+name, "is no header that a request may set: credentials go into auth")
 		}
 		p := path + ".headers." + name
-		r.headers = append(r.headers, pair{c.text(p, c.params, name, LangText), []*text{c.text(p, s, b.Headers[name], LangText)}})
+		r.headers = append(r.headers, pair{c.Text(p, c.Plain, name, LangText), []*Text{c.Text(p, s, b.Headers[name], LangText)}})
 	}
 	bodies := 0
 	if b.JSON != nil {
@@ -79,27 +115,27 @@ func (c *compiler) request(path string, s *scope, b *requestBlock) *request {
 		bodies++
 	}
 	if bodies > 1 {
-		c.src.fail(path, "a request has one body: json, form or graphql")
+		c.Src.Fail(path, "a request has one body: json, form or graphql")
 	}
 	return r
 }
 
-func (c *compiler) graphQL(path string, s *scope, b *graphQLBlock) any {
+func (c *Compiler) graphQL(path string, s *Scope, b *GraphQLBlock) any {
 	if strings.Contains(b.Query, "${") {
-		c.src.fail(path+".query", "holds an expression: values go into variables")
+		c.Src.Fail(path+".query", "holds an expression: values go into variables")
 	}
 	if err := graphQLOnlyReads(b.Query); err != nil {
-		c.src.fail(path+".query", "%v", err)
+		c.Src.Fail(path+".query", "%v", err)
 	}
 	return map[string]any{"query": b.Query, "variables": c.tree(path+".variables", s, b.Variables)}
 }
 
 // pairs compiles query parameters and form fields.
-func (c *compiler) pairs(path string, s *scope, m map[string]any) []pair {
+func (c *Compiler) pairs(path string, s *Scope, m map[string]any) []pair {
 	var out []pair
-	for _, name := range sortedKeys(m) {
+	for _, name := range SortedKeys(m) {
 		p := path + "." + name
-		pr := pair{name: c.text(p, s, name, LangText)}
+		pr := pair{name: c.Text(p, s, name, LangText)}
 		list, ok := m[name].([]any)
 		if !ok {
 			list = []any{m[name]}
@@ -113,34 +149,34 @@ func (c *compiler) pairs(path string, s *scope, m map[string]any) []pair {
 }
 
 // leaf compiles one value: a scalar or {lang, text, omit_empty}.
-func (c *compiler) leaf(path string, s *scope, v any) *text {
+func (c *Compiler) leaf(path string, s *Scope, v any) *Text {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
 			if k != "lang" && k != "text" && k != "omit_empty" {
-				c.src.fail(path+"."+k, "is not known: a value is a text, or has lang, text and omit_empty")
+				c.Src.Fail(path+"."+k, "is not known: a value is a text, or has lang, text and omit_empty")
 			}
 		}
 		lang, _ := v["lang"].(string)
 		src, ok := v["text"].(string)
 		if !ok {
-			c.src.fail(path+".text", "is missing")
+			c.Src.Fail(path+".text", "is missing")
 			return nil
 		}
-		t := c.text(path, s, src, Lang(lang))
+		t := c.Text(path, s, src, Lang(lang))
 		if omit, _ := v["omit_empty"].(bool); t != nil {
 			t.omitEmpty = omit
 		}
 		return t
 	case []any, nil:
-		c.src.fail(path, "is no text")
+		c.Src.Fail(path, "is no text")
 		return nil
 	}
-	return c.text(path, s, fmt.Sprint(v), LangText)
+	return c.Text(path, s, fmt.Sprint(v), LangText)
 }
 
-// tree compiles a JSON body: texts become *text, a map of lang and text too.
-func (c *compiler) tree(path string, s *scope, v any) any {
+// tree compiles a JSON body: texts become *Text, a map of lang and text too.
+func (c *Compiler) tree(path string, s *Scope, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if _, ok := v["lang"]; ok && len(v) == 2 && v["text"] != nil {
@@ -154,32 +190,32 @@ func (c *compiler) tree(path string, s *scope, v any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = c.tree(index(path, i), s, x)
+			out[i] = c.tree(Index(path, i), s, x)
 		}
 		return out
 	case string:
-		return c.text(path, s, v, LangText)
+		return c.Text(path, s, v, LangText)
 	}
 	return v
 }
 
-// built is a request ready to be sent, without credentials.
-type built struct {
-	method  string
-	url     *url.URL
-	headers http.Header
-	body    []byte
-	json    map[string]any // the body as an object, for paging and body keys
-	kind    string         // content type
+// Built is a request ready to be sent, without credentials.
+type Built struct {
+	Method string
+	URL    *url.URL
+	Header http.Header
+	Body   []byte
+	JSON   map[string]any // the body as an object, for paging and body keys
+	Kind   string         // content type
 }
 
-// build renders a request below base.
-func (r *request) build(ctx context.Context, base *url.URL, v vars) (*built, error) {
-	b := &built{method: r.method, headers: http.Header{}}
+// Build renders a request below base. A segment is never empty, "." or "..".
+func (r *Request) Build(ctx context.Context, base *url.URL, v Vars) (*Built, error) {
+	b := &Built{Method: r.method, Header: http.Header{}}
 	u := *base
 	raw := strings.TrimRight(u.EscapedPath(), "/")
 	for _, seg := range r.segs {
-		s, err := seg.render(ctx, v)
+		s, err := seg.Render(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -198,78 +234,78 @@ func (r *request) build(ctx context.Context, base *url.URL, v vars) (*built, err
 		return nil, err
 	}
 	u.RawQuery = q.Encode()
-	b.url = &u
+	b.URL = &u
 	for _, h := range r.headers {
-		s, err := h.values[0].render(ctx, v)
+		s, err := h.values[0].Render(ctx, v)
 		if err != nil {
 			return nil, err
 		}
 		if !headerValue(s) {
 			return nil, fmt.Errorf("%s: the value can't stand in a header", h.values[0].path)
 		}
-		b.headers.Set(h.name.parts[0].literal, s)
+		b.Header.Set(h.name.parts[0].literal, s)
 	}
 	return b, r.buildBody(ctx, b, v)
 }
 
-func (r *request) buildBody(ctx context.Context, b *built, v vars) error {
+func (r *Request) buildBody(ctx context.Context, b *Built, v Vars) error {
 	switch {
 	case len(r.form) > 0:
 		f, err := renderPairs(ctx, r.form, v)
 		if err != nil {
 			return err
 		}
-		b.body, b.kind = []byte(f.Encode()), "application/x-www-form-urlencoded"
+		b.Body, b.Kind = []byte(f.Encode()), "application/x-www-form-urlencoded"
 	case r.body != nil:
 		x, err := renderTree(ctx, r.body, v)
 		if err != nil {
 			return err
 		}
-		b.kind = "application/json"
-		if b.json, _ = x.(map[string]any); b.json != nil {
-			return b.encode()
+		b.Kind = "application/json"
+		if b.JSON, _ = x.(map[string]any); b.JSON != nil {
+			return b.Encode()
 		}
-		if b.body, err = json.Marshal(x); err != nil {
+		if b.Body, err = json.Marshal(x); err != nil {
 			return fmt.Errorf("%s: %w", r.path, err)
 		}
 	}
 	return nil
 }
 
-// encode writes the JSON object into the body again.
-func (b *built) encode() error {
+// Encode writes the JSON object into the body again.
+func (b *Built) Encode() error {
 	var err error
-	if b.body, err = json.Marshal(b.json); err != nil {
+	if b.Body, err = json.Marshal(b.JSON); err != nil {
 		return fmt.Errorf("encoding the body: %w", err)
 	}
 	return nil
 }
 
-// http makes the request that goes out.
-func (b *built) http(ctx context.Context) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, b.method, b.url.String(), bytes.NewReader(b.body))
+// HTTP makes the request that goes out.
+func (b *Built) HTTP(ctx context.Context) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, b.Method, b.URL.String(), bytes.NewReader(b.Body))
 	if err != nil {
 		return nil, errors.New("the request can't be built") // the cause would show the whole address
 	}
-	req.Header = b.headers.Clone()
+	req.Header = b.Header.Clone()
 	if req.Header.Get("Accept") == "" {
 		req.Header.Set("Accept", "application/json")
 	}
-	if b.kind != "" {
-		req.Header.Set("Content-Type", b.kind)
+	if b.Kind != "" {
+		req.Header.Set("Content-Type", b.Kind)
 	}
 	return req, nil
 }
 
-func renderPairs(ctx context.Context, ps []pair, v vars) (url.Values, error) {
+func renderPairs(ctx context.Context, ps []pair, v Vars) (url.Values, error) {
 	out := url.Values{}
 	for _, p := range ps {
-		name, err := p.name.render(ctx, v)
+		name, err := p.name.Render(ctx, v)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range p.values {
-			s, err := t.render(ctx, v)
+			s, err := t.Render(ctx, v)
 			if err != nil {
 				return nil, err
 			}
@@ -281,11 +317,11 @@ func renderPairs(ctx context.Context, ps []pair, v vars) (url.Values, error) {
 	return out, nil
 }
 
-func renderTree(ctx context.Context, x any, v vars) (any, error) {
+func renderTree(ctx context.Context, x any, v Vars) (any, error) {
 	var err error
 	switch x := x.(type) {
-	case *text:
-		return x.value(ctx, v)
+	case *Text:
+		return x.Value(ctx, v)
 	case map[string]any:
 		out := map[string]any{}
 		for k, e := range x {

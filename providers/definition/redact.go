@@ -1,4 +1,4 @@
-package declared
+package definition
 
 import (
 	"encoding/json"
@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// redactPath is a place in an answer that is never kept: segments, where * is
+// RedactPath is a place in an answer that is never kept: segments, where * is
 // any one key or index and ** any number of them.
-type redactPath []string
+type RedactPath []string
 
-func parseRedact(s string) (redactPath, error) {
+// ParseRedact reads a place like issues.*.description or **.email.
+func ParseRedact(s string) (RedactPath, error) {
 	segs := strings.Split(s, ".")
 	for _, seg := range segs {
 		if seg == "" {
@@ -22,8 +23,8 @@ func parseRedact(s string) (redactPath, error) {
 
 const hidden = "[not kept]"
 
-// redacted gives the body without what must not be kept.
-func redacted(paths []redactPath, body any) string {
+// Redacted gives the body without what must not be kept.
+func Redacted(paths []RedactPath, body any) string {
 	b, err := json.Marshal(hide(paths, body))
 	if err != nil {
 		return "(not kept: it can't be written as JSON)"
@@ -32,7 +33,7 @@ func redacted(paths []redactPath, body any) string {
 }
 
 // hide copies x without what the paths, relative to x, lead to.
-func hide(paths []redactPath, x any) any {
+func hide(paths []RedactPath, x any) any {
 	if len(paths) == 0 {
 		return x
 	}
@@ -62,7 +63,7 @@ func hide(paths []redactPath, x any) any {
 
 // descend gives the paths that go on below key; gone says that one ends there.
 // In a list, key is empty and only * and ** fit.
-func descend(paths []redactPath, key string) (rest []redactPath, gone bool) {
+func descend(paths []RedactPath, key string) (rest []RedactPath, gone bool) {
 	for _, p := range paths {
 		if p[0] == "**" {
 			rest = append(rest, p)

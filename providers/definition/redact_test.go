@@ -1,4 +1,4 @@
-package declared
+package definition
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 func TestRedacted(t *testing.T) {
 	t.Parallel()
-	x, err := decodeJSON([]byte(`{"issues":[{"id":1,"description":"private","author":{"email":"a@b.c","name":"Kim"}}],"Email":"x@y.z","meta":{"deep":{"email":"q"}}}`))
+	x, err := DecodeJSON([]byte(`{"issues":[{"id":1,"description":"private","author":{"email":"a@b.c","name":"Kim"}}],"Email":"x@y.z","meta":{"deep":{"email":"q"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,15 +25,15 @@ func TestRedacted(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			var ps []redactPath
+			var ps []RedactPath
 			for _, p := range row.paths {
-				rp, err := parseRedact(p)
+				rp, err := ParseRedact(p)
 				if err != nil {
 					t.Fatal(err)
 				}
 				ps = append(ps, rp)
 			}
-			got := redacted(ps, x)
+			got := Redacted(ps, x)
 			for _, g := range row.gone {
 				if strings.Contains(got, g) {
 					t.Errorf("%s is kept: %s", g, got)
@@ -46,7 +46,7 @@ func TestRedacted(t *testing.T) {
 			}
 		})
 	}
-	if _, err := parseRedact("a..b"); err == nil {
+	if _, err := ParseRedact("a..b"); err == nil {
 		t.Error("an empty segment was taken")
 	}
 }
