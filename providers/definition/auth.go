@@ -15,8 +15,8 @@ import (
 
 // AuthBlock is a way of proving who asks, as written.
 type AuthBlock struct {
-	Kind     string `yaml:"kind"` // none, bearer, basic, header, query, body, oauth2
-	Name     string `yaml:"name"` // header, query parameter or JSON field
+	Kind     string `yaml:"kind"` // none, bearer, basic, header, query, path, body, oauth2
+	Name     string `yaml:"name"` // header, query parameter, JSON field, or the path's segment that the value stands for
 	Value    string `yaml:"value"`
 	User     string `yaml:"user"`
 	Password string `yaml:"password"`
@@ -40,7 +40,7 @@ type Auth struct {
 	inBody                                             bool
 }
 
-// Kind is none, bearer, basic, header, query, body or oauth2.
+// Kind is none, bearer, basic, header, query, path, body or oauth2.
 func (a *Auth) Kind() string { return a.kind }
 
 // Uses are the names of the secrets that it needs.
@@ -69,7 +69,7 @@ func (c *Compiler) Auth(path string, b *AuthBlock) *Auth {
 		a.value = need("value", b.Value)
 	case "basic":
 		a.user, a.password = need("user", b.User), c.Text(path+".password", c.Secret, b.Password, LangText)
-	case "header", "query", "body":
+	case "header", "query", "path", "body":
 		need("name", b.Name)
 		a.value = need("value", b.Value)
 		if b.Kind == "header" && !headerName(b.Name) {
@@ -81,7 +81,7 @@ func (c *Compiler) Auth(path string, b *AuthBlock) *Auth {
 		a.scope = c.Text(path+".scope", c.Secret, b.Scope, LangText)
 		a.audience = c.Text(path+".audience", c.Secret, b.Audience, LangText)
 	default:
-		c.Src.Fail(path+".kind", "%q is none of none, bearer, basic, header, query, body, oauth2", b.Kind)
+		c.Src.Fail(path+".kind", "%q is none of none, bearer, basic, header, query, path, body, oauth2", b.Kind)
 	}
 	return a
 }
@@ -98,9 +98,9 @@ func (c *Compiler) tokenAddress(path string, b *AuthBlock, a *Auth) {
 
 // credentials are what one session proves itself with.
 type credentials struct {
-	header, value string // a header, if any
-	query, body   string // names that carry value instead
-	hide          []string
+	header, value     string // a header, if any
+	query, path, body string // names that carry value instead
+	hide              []string
 }
 
 // open renders what does not need the provider. hide are the secrets.
@@ -126,6 +126,8 @@ func (a *Auth) open(ctx context.Context, v Vars, hide []string) (*credentials, e
 		c.header, c.value = a.name, render(a.value)
 	case "query":
 		c.query, c.value = a.name, render(a.value)
+	case "path":
+		c.path, c.value = a.name, render(a.value)
 	case "body":
 		c.body, c.value = a.name, render(a.value)
 	}
@@ -161,12 +163,31 @@ func (c *credentials) apply(ctx context.Context, b *Built) (*http.Request, error
 	if c.header != "" {
 		req.Header.Set(c.header, c.value)
 	}
+	if c.path != "" {
+		if err := c.stand(req.URL); err != nil {
+			return nil, err
+		}
+	}
 	if c.query != "" {
 		q := req.URL.Query()
 		q.Set(c.query, c.value)
 		req.URL.RawQuery = q.Encode()
 	}
 	return req, nil
+}
+
+// stand puts the value into the place of the segment that stands for it.
+func (c *credentials) stand(u *url.URL) error {
+	segs := strings.Split(u.EscapedPath(), "/")
+	at := slices.Index(segs, url.PathEscape(c.path))
+	if at < 0 || strings.Trim(c.value, ".") == "" {
+		return errors.New("the path has no place for the credential, or the credential is none")
+	}
+	segs[at] = url.PathEscape(c.value)
+	raw := strings.Join(segs, "/")
+	plain, err := url.PathUnescape(raw)
+	u.Path, u.RawPath = plain, raw
+	return err
 }
 
 // grant is the token request of kind oauth2.

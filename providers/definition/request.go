@@ -175,11 +175,27 @@ func (c *Compiler) leaf(path string, s *Scope, v any) *Text {
 	return c.Text(path, s, fmt.Sprint(v), LangText)
 }
 
-// tree compiles a JSON body: texts become *Text, a map of lang and text too.
+// written reports whether a map is one value: a text with its language, or one
+// that is left out when it is empty.
+func written(v map[string]any) bool {
+	_, lang := v["lang"]
+	_, omit := v["omit_empty"]
+	_, text := v["text"].(string)
+	want := 1
+	if lang {
+		want++
+	}
+	if omit {
+		want++
+	}
+	return text && want > 1 && len(v) == want
+}
+
+// tree compiles a JSON body: texts become *Text, and so does what is written.
 func (c *Compiler) tree(path string, s *Scope, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, ok := v["lang"]; ok && len(v) == 2 && v["text"] != nil {
+		if written(v) {
 			return c.leaf(path, s, v)
 		}
 		out := map[string]any{}
@@ -325,8 +341,12 @@ func renderTree(ctx context.Context, x any, v Vars) (any, error) {
 	case map[string]any:
 		out := map[string]any{}
 		for k, e := range x {
-			if out[k], err = renderTree(ctx, e, v); err != nil {
+			got, err := renderTree(ctx, e, v)
+			if err != nil {
 				return nil, err
+			}
+			if t, ok := e.(*Text); !ok || !t.omitEmpty || got != "" {
+				out[k] = got
 			}
 		}
 		return out, nil

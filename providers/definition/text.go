@@ -160,3 +160,20 @@ func nativeList(l traits.Lister) (any, error) {
 	}
 	return out, nil
 }
+
+// Expressions lists what stands inside ${…} in a text; nothing of one that is
+// never closed.
+func Expressions(src string) []string {
+	var out []string
+	for {
+		_, rest, ok := strings.Cut(src, "${")
+		if !ok {
+			return out
+		}
+		inner, after, err := untilBrace(rest)
+		if err != nil {
+			return out
+		}
+		out, src = append(out, inner), after
+	}
+}
