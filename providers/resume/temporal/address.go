@@ -41,18 +41,18 @@ func parseAddress(raw []byte) (address, error) {
 	if a.WorkflowID == "" {
 		return a, errors.New("the effect's resume names no workflow: give workflow_id")
 	}
-	errs := []error{checkName("workflow_id", a.WorkflowID), checkRun("run_id", a.RunID), checkRun("first_run_id", a.FirstRunID)}
+	errs := []error{checkPart("workflow_id", a.WorkflowID), checkRun("run_id", a.RunID), checkRun("first_run_id", a.FirstRunID)}
 	switch {
 	case a.Signal != "" && a.Update != "":
 		errs = append(errs, errors.New("both signal and update are given: name one"))
 	case a.FirstRunID != "" && a.Update == "":
 		errs = append(errs, errors.New("first_run_id is given for a signal: Temporal compares it for updates only"))
 	case a.Update != "":
-		errs = append(errs, checkName("update", a.Update))
+		errs = append(errs, checkPart("update", a.Update))
 	case a.Signal == "":
 		a.Signal = DefaultSignal
 	default:
-		errs = append(errs, checkName("signal", a.Signal))
+		errs = append(errs, checkPart("signal", a.Signal))
 	}
 	return a, errors.Join(errs...)
 }
@@ -62,6 +62,17 @@ func checkRun(what, id string) error {
 		return fmt.Errorf("%s %.60q is not a run id: those are UUIDs in lower case", what, id)
 	}
 	return nil
+}
+
+// checkPart is checkName for what has to go into a path. The HTTP API unescapes
+// %2F before it takes the path apart (grpc-gateway's legacy unescaping, which
+// service/frontend/http_api_server.go leaves on), so that nothing there can hold a
+// slash.
+func checkPart(what, name string) error {
+	if strings.Contains(name, "/") {
+		return fmt.Errorf("%s %.60q holds a slash, which Temporal's HTTP API can't address: let the workflow pull its decisions, or give it an id without one", what, name)
+	}
+	return checkName(what, name)
 }
 
 func checkName(what, name string) error {

@@ -26,6 +26,8 @@ func TestAddressIsReadStrictly(t *testing.T) {
 		{"run id is none", `{"to":"t","workflow_id":"w","run_id":"17"}`, address{}, `run_id "17" is not a run id`},
 		{"first run for a signal", `{"to":"t","workflow_id":"w","first_run_id":"` + run + `"}`, address{}, "for updates only"},
 		{"long workflow id", `{"to":"t","workflow_id":"` + strings.Repeat("w", 1001) + `"}`, address{}, "1001 bytes"},
+		{"slash in the workflow id", `{"to":"t","workflow_id":"order/17"}`, address{}, "holds a slash"},
+		{"slash in the signal", `{"to":"t","workflow_id":"w","signal":"a/b"}`, address{}, "holds a slash"},
 		{"control character", `{"to":"t","workflow_id":"a\u0000b"}`, address{}, "control characters"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

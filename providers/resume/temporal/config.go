@@ -71,7 +71,7 @@ func (c Config) Open() (*Target, error) {
 
 func (c Config) check() (*url.URL, error) {
 	base, urlErr := c.checkURL()
-	errs := []error{checkName("name", c.Name), urlErr, checkName("namespace", c.Namespace)}
+	errs := []error{checkName("name", c.Name), urlErr, checkPart("namespace", c.Namespace)}
 	if c.Timeout < 0 || c.Timeout > resume.SendTimeout {
 		errs = append(errs, fmt.Errorf("timeout is %v: it can be at most %v", c.Timeout, resume.SendTimeout))
 	}

@@ -18,6 +18,8 @@
 // continue-as-new, and that is what parked work wants. With run_id only that run
 // does: once it has ended the answer is "gone", whatever came after it.
 //
+// The HTTP API can't address an id with a slash: such a workflow has to pull.
+//
 // # Signal or update
 //
 // A signal (the default, named "landed") is written into the workflow's history

@@ -164,13 +164,13 @@ func (t *Target) url(path []string) string {
 	return u
 }
 
-// segment escapes a value for the path, twice: the server's gateway unescapes the
-// whole path before it takes it apart, and each part again (the legacy unescaping
-// of grpc-gateway). Only so a workflow's id keeps its slashes, and its colons are
-// not read as the verb of a custom method.
+// segment escapes a value for the path, with every character that a router could
+// read: colons begin the verb of a custom method, dots walk up. A slash gets lost
+// all the same: the server's gateway unescapes the path before it takes it apart.
 func segment(s string) string {
-	if s == "." || s == ".." { // a router would walk up
-		return strings.ReplaceAll(s, ".", "%252E")
+	escaped := strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+	if s == "." || s == ".." {
+		escaped = strings.ReplaceAll(s, ".", "%2E")
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(url.QueryEscape(s), "+", "%20"), "%", "%25")
+	return escaped
 }

@@ -52,12 +52,12 @@ func TestSignalAndUpdateOnTheWire(t *testing.T) {
 			`{"workflowExecution":{},"input":[` + data + `],"identity":"landed","requestId":"r-1"}`,
 		},
 		{
-			"pinned signal, odd names", `{"to":"temporal","workflow_id":"a/b c+d:e","run_id":"0197f0a0-0000-7000-8000-000000000001","signal":"x:y"}`,
-			"/api/v1/namespaces/ns/workflows/a%252Fb%2520c%252Bd%253Ae/signal/x%253Ay",
+			"pinned signal, odd names", `{"to":"temporal","workflow_id":"a%b c+d:e","run_id":"0197f0a0-0000-7000-8000-000000000001","signal":"x:y"}`,
+			"/api/v1/namespaces/ns/workflows/a%25b%20c%2Bd%3Ae/signal/x%3Ay",
 			`{"workflowExecution":{"runId":"0197f0a0-0000-7000-8000-000000000001"},"input":[` + data + `],"identity":"landed","requestId":"r-1"}`,
 		},
 		{
-			"update", `{"to":"temporal","workflow_id":"..","update":"landed"}`, "/api/v1/namespaces/ns/workflows/%252E%252E/update/landed",
+			"update", `{"to":"temporal","workflow_id":"..","update":"landed"}`, "/api/v1/namespaces/ns/workflows/%2E%2E/update/landed",
 			`{"workflowExecution":{},"waitPolicy":{"lifecycleStage":"UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ACCEPTED"},` +
 				`"request":{"meta":{"updateId":"r-1","identity":"landed"},"input":{"args":[` + data + `]}}}`,
 		},
