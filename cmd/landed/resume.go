@@ -19,6 +19,8 @@ import (
 	"github.com/landedhq/landed/providers/evidence/egress"
 	"github.com/landedhq/landed/providers/resume"
 	"github.com/landedhq/landed/providers/resume/dbos"
+	"github.com/landedhq/landed/providers/resume/recipe"
+	"github.com/landedhq/landed/providers/resume/recipes"
 	"github.com/landedhq/landed/providers/resume/river"
 	"github.com/landedhq/landed/providers/resume/temporal"
 	hook "github.com/landedhq/landed/providers/resume/webhook"
@@ -59,6 +61,9 @@ func openTarget(cfg *config.Config, r config.Resume, pool *pgxpool.Pool) (resume
 		}
 		return c.Open()
 	}
+	if r.Recipe != nil {
+		return openRecipe(r.Name, r.Recipe)
+	}
 	w := r.Webhook
 	u, err := url.Parse(w.URL)
 	if err != nil || u.Host == "" {
@@ -92,6 +97,30 @@ func openTemporal(name string, c *config.ResumeTemporal) (resume.Target, error) 
 		}
 	}
 	return out.Open()
+}
+
+func openRecipe(name string, c *config.ResumeRecipe) (resume.Target, error) {
+	def, err := recipeDefinition(c)
+	if err != nil {
+		return nil, err
+	}
+	secrets := map[string]evidence.Secret{}
+	for n, s := range c.Secrets {
+		secrets[n] = s.Value
+	}
+	return recipe.Config{Name: name, Definition: def, Params: c.Params, Address: c.Address, Secrets: secrets, BaseURL: c.BaseURL,
+		Timeout: c.Timeout.D(), AllowPrivate: c.AllowPrivate, AllowPlainHTTP: c.AllowPlainHTTP}.Open()
+}
+
+func recipeDefinition(c *config.ResumeRecipe) (*recipe.Definition, error) {
+	if c.File == "" {
+		return recipes.Load(c.Name)
+	}
+	b, err := os.ReadFile(c.File)
+	if err != nil {
+		return nil, fmt.Errorf("recipe: %w", err)
+	}
+	return recipe.Parse(c.File, b)
 }
 
 // key reads a secret whenever it is used, so that a rotated file needs no restart;

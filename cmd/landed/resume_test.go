@@ -154,7 +154,11 @@ func TestResumeConfiguration(t *testing.T) {
   - {name: flow, temporal: {url: "https://temporal.example.com:7243", namespace: default, api_key: env:LANDED_TEST_SECRET}}
   - {name: steps, dbos: {database: env:LANDED_TEST_DATABASE}}
   - {name: jobs, river: {database: env:LANDED_TEST_DATABASE, schema: river}}
-  - {name: hook, webhook: {url: "https://hooks.example.com/landed", secret: env:LANDED_TEST_HOOK, cloud_events: true}, tools: [mail.send]}`, ""},
+  - {name: hook, webhook: {url: "https://hooks.example.com/landed", secret: env:LANDED_TEST_HOOK, cloud_events: true}, tools: [mail.send]}
+  - {name: events, recipe: {name: inngest.event, secrets: {event_key: env:LANDED_TEST_SECRET}}}`, ""},
+		{"no such recipe", "\n  - {name: a, recipe: {name: inngets}}", "inngest.event"},
+		{"a recipe and a file", "\n  - {name: a, recipe: {name: inngest.event, file: x.yaml}}", "either the name"},
+		{"a recipe without its secret", "\n  - {name: a, recipe: {name: inngest.event}}", "event_key"},
 		{"no kind", "\n  - {name: flow}", "name exactly one kind of [dbos"},
 		{"two kinds", "\n  - {name: flow, dbos: {}, river: {}}", "here are 2"},
 		{"no name", "\n  - {dbos: {}}", "needs a name"},

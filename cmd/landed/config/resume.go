@@ -16,6 +16,7 @@ type Resume struct {
 	Temporal *ResumeTemporal `yaml:"temporal"`
 	DBOS     *ResumePostgres `yaml:"dbos"`
 	River    *ResumePostgres `yaml:"river"`
+	Recipe   *ResumeRecipe   `yaml:"recipe"`
 	// Tools whose effects go there if begin named no target.
 	Tools []string `yaml:"tools"`
 }
@@ -54,8 +55,22 @@ type ResumePostgres struct {
 	Schema   string `yaml:"schema"`
 }
 
+// ResumeRecipe is a runtime that a file describes.
+type ResumeRecipe struct {
+	Name    string            `yaml:"name"` // a built-in one, e.g. inngest.signal
+	File    string            `yaml:"file"` // or one of your own
+	Params  map[string]string `yaml:"params"`
+	Secrets map[string]Secret `yaml:"secrets"`
+	// Address stands in for members that an effect's resume leaves out.
+	Address        map[string]string `yaml:"address"`
+	BaseURL        string            `yaml:"base_url"` // instead of the recipe's
+	Timeout        Duration          `yaml:"timeout"`
+	AllowPrivate   bool              `yaml:"allow_private"`
+	AllowPlainHTTP bool              `yaml:"allow_plain_http"`
+}
+
 func (r Resume) kinds() map[string]bool {
-	return map[string]bool{"webhook": r.Webhook != nil, "temporal": r.Temporal != nil, "dbos": r.DBOS != nil, "river": r.River != nil}
+	return map[string]bool{"webhook": r.Webhook != nil, "temporal": r.Temporal != nil, "dbos": r.DBOS != nil, "river": r.River != nil, "recipe": r.Recipe != nil}
 }
 
 func (r Resume) check() error {
@@ -72,6 +87,8 @@ func (r Resume) check() error {
 		return errors.New("needs a name: begin's resume calls it by that")
 	case len(given) != 1:
 		return fmt.Errorf("%s: name exactly one kind of %v, here are %d", r.Name, all, len(given))
+	case r.Recipe != nil && (r.Recipe.Name == "") == (r.Recipe.File == ""):
+		return fmt.Errorf("%s: recipe: give either the name of a built-in recipe or the file of your own", r.Name)
 	case r.Temporal != nil && (r.Temporal.ClientCert == "") != (r.Temporal.ClientKey == ""):
 		return fmt.Errorf("%s: client_cert and client_key belong together", r.Name)
 	}
