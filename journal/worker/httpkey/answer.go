@@ -183,6 +183,11 @@ func (g *guard) refusalLost(w http.ResponseWriter, a worker.Answer, status int) 
 // again.
 func (g *guard) later(x *exchange, a worker.Answer) {
 	wait := max(a.RetryAfter, time.Second)
+	if a.Directive == journal.DirectiveInProgress {
+		// The journal tells when the lease ends. Most attempts take less: ask again
+		// after as long as this one has run.
+		wait = min(wait, max(a.Since, time.Second))
+	}
 	if a.Directive != journal.DirectiveRetry {
 		p := problem{Status: 409, Code: CodeInProgress, Title: "A request is outstanding for this Idempotency-Key", wait: wait,
 			Detail: "The first request with this key is still being carried out. Send the same request with the same key later to get its answer. Do not send it under another key."}

@@ -70,8 +70,9 @@ type Config struct {
 	// unless it is JSON that says that it failed.
 	Classifier worker.Classifier
 
-	// Wait is how long a request waits for one that runs under the same key before
-	// it is told to come back; default not at all.
+	// Wait is how long a request may wait for what resolves by itself (another one
+	// runs under the same key, the next try is not due) before it is told to come
+	// back; default not at all.
 	Wait time.Duration
 	// Lease is how long a request keeps its effect without a sign of life of this
 	// process; 0 = the journal's default.
@@ -99,7 +100,7 @@ func New(c Config) (func(http.Handler) http.Handler, error) {
 		tool: c.Tool, journal: c.Journal, registry: worker.NewRegistry(), routes: routes, client: c.Client, identity: c.Identity,
 		describe: c.Describe, classifier: c.Classifier, retryable: c.Retryable, namespace: c.Namespace, refHeader: c.RefHeader,
 		deskURL: c.DeskURL, docsURL: c.DocsURL, tracked: c.Tracked, maxBody: c.MaxBody, maxAnswer: c.MaxAnswer,
-		lease: c.Lease, retention: c.Retention, log: c.Worker.Logger, keep: keptHeaders(),
+		lease: c.Lease, wait: c.Wait, retention: c.Retention, log: c.Worker.Logger, keep: keptHeaders(),
 	}
 	for _, h := range c.KeepHeaders {
 		g.keep = append(g.keep, textproto.CanonicalMIMEHeaderKey(h))
@@ -156,7 +157,7 @@ func (c Config) withDefaults() Config {
 	if c.Worker.BeginWithin == 0 {
 		c.Worker.BeginWithin = 3 * time.Second // somebody waits
 	}
-	c.Worker.Patience = max(c.Wait, settleWithin)
+	c.Worker.Patience = settleWithin
 	return c
 }
 

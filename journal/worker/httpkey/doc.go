@@ -85,8 +85,12 @@
 //
 // # Limits
 //
-// A replay is answered without the handler's own check of credentials: see
-// ClientFunc for what that asks of a client's identity. Trailers of requests,
+// A replay is answered without the handler's own check of credentials: put the
+// guard behind what checks them, or see ClientFunc for what it asks of a client's
+// identity. The host is not part of a route: a handler that serves several hosts
+// has to name them in its clients. The whole body is journaled, with what is
+// personal in it. Headers for browsers of other origins are not replayed unless
+// KeepHeaders names them. Trailers of requests,
 // informational answers and protocol upgrades do not pass a guarded route.
 // A journal that can't record an outcome any more does not keep it from the
 // client: after two seconds the answer goes out, and the log has the rest.

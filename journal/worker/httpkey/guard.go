@@ -24,6 +24,9 @@ const drainBytes = 1 << 20
 // registerWithin bounds the registration of the tool with the journal.
 const registerWithin = 5 * time.Second
 
+// askAgainAfter is how long a failed registration stands for all requests.
+const askAgainAfter = 500 * time.Millisecond
+
 // guard is the middleware.
 type guard struct {
 	tool       journal.Tool
@@ -45,11 +48,14 @@ type guard struct {
 	maxBody    int64
 	maxAnswer  int64
 	lease      time.Duration
+	wait       time.Duration
 	retention  time.Duration
 	log        *slog.Logger
 
-	mu    sync.Mutex
-	known bool // the journal knows the tool
+	mu       sync.Mutex
+	known    bool // the journal knows the tool
+	turned   error
+	turnedAt time.Time // when it last said that it does not
 }
 
 // around puts the guard in front of a handler.
@@ -77,13 +83,38 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 	}
 	x := &exchange{w: w, r: r, next: next}
 	ctx := context.WithValue(context.WithoutCancel(r.Context()), exchangeKey{}, x)
-	a, err := g.worker.Do(ctx, call)
+	a, err := g.do(ctx, r.Context(), call)
 	if errors.Is(err, journal.ErrUnknownTool) { // somebody dropped it
 		g.forget()
 		g.unavailable(w, err)
 		return
 	}
 	g.answer(x, a, err)
+}
+
+// do executes the call. As long as the answer is "come back", and the client is
+// still there, it comes back by itself within the configured time: the journal
+// says until when another attempt may last, which is far more than most take.
+func (g *guard) do(ctx, client context.Context, call worker.Call) (worker.Answer, error) {
+	end := time.Now().Add(g.wait)
+	for pause := 25 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		a, err := g.worker.Do(ctx, call)
+		if err != nil || a.RetryAfter <= 0 {
+			return a, err
+		}
+		wait := pause
+		if a.Directive != journal.DirectiveInProgress {
+			wait = max(wait, a.RetryAfter) // known to the moment
+		}
+		if time.Now().Add(wait).After(end) {
+			return a, nil
+		}
+		select {
+		case <-client.Done():
+			return a, nil
+		case <-time.After(wait):
+		}
+	}
 }
 
 // read makes a request into a call, or a problem; nothing was journaled then.
@@ -188,20 +219,21 @@ func traceparent(r *http.Request) string {
 func (g *guard) register(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.known {
+	switch {
+	case g.known:
 		return nil
+	case time.Since(g.turnedAt) < askAgainAfter: // those who wait for the lock must not each wait again
+		return g.turned
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerWithin)
 	defer cancel()
-	if err := g.registry.Sync(ctx, g.journal); err != nil {
-		return err
-	}
-	g.known = true
-	return nil
+	err := g.registry.Sync(ctx, g.journal)
+	g.known, g.turned, g.turnedAt = err == nil, err, time.Now()
+	return err
 }
 
 func (g *guard) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.known = false
+	g.known, g.turnedAt = false, time.Time{}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -195,6 +196,57 @@ func TestJ14_FiftyAtOnce(t *testing.T) {
 	}
 }
 
+// TestWait: a request that comes while the first runs waits for its answer, if it
+// may; one whose upstream could not be reached is tried again.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-release
+		created(w, r)
+	})
+	l := &lossy{Store: openStore(t)}
+	c := config(l)
+	c.Wait = 10 * time.Second
+	front := proxy(t, c, u.URL)
+	answers := make(chan got, 2)
+	send := func() {
+		g, err := postTo(context.WithoutCancel(t.Context()), front.URL+"/refunds", "k", `{}`)
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- g
+	}
+	go send()
+	<-arrived
+	before := l.count("begin")
+	go send()
+	eventually(t, "a second look", func() bool { return l.count("begin") > before+1 })
+	close(release)
+	if a, b := <-answers, <-answers; a.status != 201 || b.status != 201 || a.body != b.body || u.count() != 1 {
+		t.Errorf("answered %+v and %+v, %d requests", a, b, u.count())
+	}
+
+	address := freeAddress(t)
+	c.Namespace = "other"
+	front = proxy(t, c, "http://"+address)
+	before = l.count("fail")
+	go send()
+	eventually(t, "a failed try", func() bool { return l.count("fail") > before })
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Skipf("somebody took the address meanwhile: %v", err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(created), ReadHeaderTimeout: time.Second}
+	go func() { _ = server.Serve(ln) }()
+	t.Cleanup(func() { _ = server.Close() })
+	if g := <-answers; g.status != 201 {
+		t.Errorf("answered %+v", g)
+	}
+}
+
 // TestJ16_PanicIsNotAFailure: a handler that did its work and then panicked may
 // have had its effect: nothing is repeated.
 func TestJ16_PanicIsNotAFailure(t *testing.T) {
@@ -296,11 +348,13 @@ func TestJ20_JournalDown(t *testing.T) {
 	c.Worker.ReportWithin = 300 * time.Millisecond
 	front := proxy(t, c, u.URL)
 
-	l.set(true, "register")
+	l.set(true, "register", "begin")
 	post(t, front.URL+"/refunds", "k-20", `{}`).is(t, 503, "journal_unavailable", true)
 	l.set(false, "register")
-	l.set(true, "begin")
-	post(t, front.URL+"/refunds", "k-20", `{}`).is(t, 503, "journal_unavailable", true)
+	eventually(t, "a registration", func() bool { // of what was refused a moment ago
+		post(t, front.URL+"/refunds", "k-20", `{}`).is(t, 503, "journal_unavailable", true)
+		return l.tried("begin")
+	})
 	if u.count() != 0 {
 		t.Fatalf("the upstream was called %d times without an intent", u.count())
 	}

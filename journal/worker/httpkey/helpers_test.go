@@ -253,7 +253,17 @@ type lossy struct {
 	*postgres.Store
 	mu   sync.Mutex
 	down map[string]bool
+	came map[string]int
 }
+
+// count returns how often a call came.
+func (l *lossy) count(call string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.came[call]
+}
+
+func (l *lossy) tried(call string) bool { return l.count(call) > 0 }
 
 func (l *lossy) set(down bool, calls ...string) {
 	l.mu.Lock()
@@ -269,6 +279,10 @@ func (l *lossy) set(down bool, calls ...string) {
 func (l *lossy) lost(call string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.came == nil {
+		l.came = map[string]int{}
+	}
+	l.came[call]++
 	if l.down[call] {
 		return journal.ErrUnavailable
 	}
