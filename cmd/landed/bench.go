@@ -62,7 +62,7 @@ func (c *benchSoakCmd) Run(ctx context.Context, io stdio) error {
 }
 
 type benchProxyCmd struct {
-	Seconds     float64 `help:"Seconds per width, both ways together." default:"10"`
+	Seconds     float64 `help:"Seconds per width, all ways together." default:"15"`
 	Clients     []int   `help:"Widths; default 1, 8, 32."`
 	Retries     int     `help:"Requests of the storm, all at once." default:"1000"`
 	Keys        int     `help:"Keys that they share." default:"50"`

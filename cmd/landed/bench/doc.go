@@ -18,9 +18,9 @@
 // an order, or anything was closed against the truth or never settled.
 //
 // The proxy's clients send requests under keys of their own to a service that
-// counts, by turns straight and through the guarding proxy on the same machine,
-// so that what is added is the guard, the journal's two durable writes and one
-// more hop with a connection of its own. Then a thousand clients retry fifty keys
+// counts, by turns straight and through the guarding proxy on the same machine.
+// What is added is the journal's two durable writes, which take turns with them by
+// themselves, the guard, and one more hop with a connection of its own. Then a thousand clients retry fifty keys
 // at once: exit status 1 unless the service did fifty things and every client
 // ended with its key's one answer.
 package bench

@@ -28,7 +28,7 @@ import (
 
 // ProxyOptions shape one run of the proxy's benchmark.
 type ProxyOptions struct {
-	Seconds float64 // per width, both ways together
+	Seconds float64 // per width, all ways together
 	Clients []int   // nil = 1, 8, 32
 	Retries int     // of the storm; 0 = 1,000
 	Keys    int     // of the storm; 0 = 50
@@ -41,19 +41,26 @@ type ProxyReport struct {
 	Storm ProxyStorm `json:"storm"`
 }
 
-// ProxyRow is what was measured with so many clients: a service bare, and the
-// same service behind the proxy, each request under a key of its own.
+// ProxyRow is what was measured with so many clients: a service bare, the journal's
+// two writes alone, and the same service behind the proxy, each request under a key
+// of its own.
 type ProxyRow struct {
-	Clients    int     `json:"clients"`
-	Bare       float64 `json:"bare_per_s"`
-	Proxied    float64 `json:"proxied_per_s"`
-	Ratio      float64 `json:"ratio"` // Proxied/Bare, median of the rounds' ratios
-	BareP50    float64 `json:"bare_p50_us"`
-	BareP99    float64 `json:"bare_p99_us"`
-	ProxiedP50 float64 `json:"proxied_p50_us"`
-	ProxiedP99 float64 `json:"proxied_p99_us"`
-	AddedP50   float64 `json:"added_p50_us"`
-	AddedP99   float64 `json:"added_p99_us"`
+	Clients int     `json:"clients"`
+	Bare    float64 `json:"bare_per_s"`
+	Journal float64 `json:"journal_per_s"` // begin and commit, without any HTTP
+	Proxied float64 `json:"proxied_per_s"`
+	// Ratio is Proxied/Bare, JournalRatio Proxied/Journal: medians of the rounds'
+	// ratios.
+	Ratio        float64 `json:"ratio"`
+	JournalRatio float64 `json:"journal_ratio"`
+	BareP50      float64 `json:"bare_p50_us"`
+	BareP99      float64 `json:"bare_p99_us"`
+	JournalP50   float64 `json:"journal_p50_us"`
+	JournalP99   float64 `json:"journal_p99_us"`
+	ProxiedP50   float64 `json:"proxied_p50_us"`
+	ProxiedP99   float64 `json:"proxied_p99_us"`
+	AddedP50     float64 `json:"added_p50_us"` // Proxied less Bare
+	AddedP99     float64 `json:"added_p99_us"`
 }
 
 // ProxyStorm is what came of retries that arrive all at once.
@@ -67,11 +74,11 @@ type ProxyStorm struct {
 	Seconds    float64 `json:"seconds"`
 }
 
-// proxyRounds is how often the two ways take turns within a width.
+// proxyRounds is how often the ways take turns within a width.
 const proxyRounds = 6
 
 // Proxy measures a service bare beside the same service behind the guarding
-// proxy, interleaved in one run, and then lets a storm of retries loose on it. It
+// proxy, and the journal's part of that, interleaved in one run, and then lets a storm of retries loose on it. It
 // fails if the storm made more or fewer effects than it has keys, or if a client
 // ended with anything but its key's answer.
 func Proxy(ctx context.Context, o ProxyOptions, out io.Writer, asJSON bool) (ProxyReport, error) {
@@ -188,6 +195,9 @@ func newProxyBench(ctx context.Context, o ProxyOptions) (b *proxyBench, err erro
 	if b.store, err = postgres.Open(ctx, dsn, postgres.Options{MaxConns: 16, Logger: log}); err != nil {
 		return b, err
 	}
+	if err = b.store.RegisterTool(ctx, journal.Tool{Name: "bracket", Class: journal.ClassAtMostOnce, ClientTimeout: 30 * time.Second}); err != nil {
+		return b, err
+	}
 	if b.bare, err = b.listen(ctx, b.service); err != nil {
 		return b, err
 	}
@@ -247,34 +257,37 @@ type proxyTurn struct {
 	took []time.Duration
 }
 
-// cell lets the two ways take turns with so many clients.
+// cell lets the three ways take turns with so many clients.
 func (b *proxyBench) cell(ctx context.Context, clients int) (ProxyRow, error) {
-	each := time.Duration(b.opts.Seconds / proxyRounds / 2 * float64(time.Second))
-	turns := map[string][]proxyTurn{}
+	ways := []func(context.Context, string) error{b.through(b.bare), b.bracket, b.through(b.proxied)}
+	turns := make([][]proxyTurn, len(ways))
+	each := time.Duration(b.opts.Seconds / proxyRounds / float64(len(ways)) * float64(time.Second))
 	for round := range proxyRounds {
-		ways := []string{b.bare, b.proxied}
-		if round%2 == 1 {
-			slices.Reverse(ways)
-		}
-		for _, way := range ways {
-			t, err := b.turn(ctx, way, clients, each)
+		for k := range ways {
+			w := (k + round) % len(ways) // nobody is always first
+			t, err := b.turn(ctx, ways[w], clients, each)
 			if err != nil {
 				return ProxyRow{}, err
 			}
-			turns[way] = append(turns[way], t)
+			turns[w] = append(turns[w], t)
 		}
 	}
-	r := ProxyRow{Clients: clients}
-	r.Bare, r.BareP50, r.BareP99 = summed(turns[b.bare])
-	r.Proxied, r.ProxiedP50, r.ProxiedP99 = summed(turns[b.proxied])
+	r := ProxyRow{Clients: clients, Ratio: ratioOf(turns[2], turns[0]), JournalRatio: ratioOf(turns[2], turns[1])}
+	r.Bare, r.BareP50, r.BareP99 = summed(turns[0])
+	r.Journal, r.JournalP50, r.JournalP99 = summed(turns[1])
+	r.Proxied, r.ProxiedP50, r.ProxiedP99 = summed(turns[2])
 	r.AddedP50, r.AddedP99 = r.ProxiedP50-r.BareP50, r.ProxiedP99-r.BareP99
-	var ratios []float64
-	for i := range proxyRounds {
-		ratios = append(ratios, turns[b.proxied][i].rate/turns[b.bare][i].rate)
-	}
-	slices.Sort(ratios)
-	r.Ratio = ratios[len(ratios)/2]
 	return r, nil
+}
+
+// ratioOf compares round by round: see medianRatio.
+func ratioOf(a, b []proxyTurn) float64 {
+	var rs []float64
+	for i := range a {
+		rs = append(rs, a[i].rate/b[i].rate)
+	}
+	slices.Sort(rs)
+	return rs[len(rs)/2]
 }
 
 // summed is the median rate of the turns and the percentiles of all their
@@ -290,7 +303,8 @@ func summed(turns []proxyTurn) (rate, p50, p99 float64) {
 	return rates[len(rates)/2], float64(all[len(all)/2].Microseconds()), float64(all[min(len(all)-1, len(all)*99/100)].Microseconds())
 }
 
-func (b *proxyBench) turn(ctx context.Context, address string, clients int, d time.Duration) (proxyTurn, error) {
+// turn repeats one way, each time with a number of its own.
+func (b *proxyBench) turn(ctx context.Context, way func(context.Context, string) error, clients int, d time.Duration) (proxyTurn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	took := make([][]time.Duration, clients)
@@ -299,13 +313,8 @@ func (b *proxyBench) turn(ctx context.Context, address string, clients int, d ti
 	for c := range clients {
 		wg.Go(func() {
 			for first := true; (first || time.Since(begun) < d) && ctx.Err() == nil; first = false {
-				n := strconv.FormatInt(b.key.Add(1), 10)
 				at := time.Now()
-				code, body, err := b.send(ctx, address, "key-"+n, n)
-				if err == nil && (code != http.StatusOK || body != `{"id":"1","of":`+n+`}`) {
-					err = fmt.Errorf("answered %d %s", code, body)
-				}
-				if err != nil {
+				if err := way(ctx, strconv.FormatInt(b.key.Add(1), 10)); err != nil {
 					cancel(err)
 					return
 				}
@@ -320,6 +329,30 @@ func (b *proxyBench) turn(ctx context.Context, address string, clients int, d ti
 	}
 	all := slices.Concat(took...)
 	return proxyTurn{rate: float64(len(all)) / elapsed, took: all}, nil
+}
+
+// through sends one request to an address.
+func (b *proxyBench) through(address string) func(context.Context, string) error {
+	return func(ctx context.Context, n string) error {
+		code, body, err := b.send(ctx, address, "key-"+n, n)
+		if err == nil && (code != http.StatusOK || body != `{"id":"1","of":`+n+`}`) {
+			err = fmt.Errorf("answered %d %s", code, body)
+		}
+		return err
+	}
+}
+
+// bracket does what the journal does for one request.
+func (b *proxyBench) bracket(ctx context.Context, n string) error {
+	key := "bracket/" + n
+	a, err := b.store.Begin(ctx, journal.BeginRequest{Key: key, ClaimID: journal.NewToken(), Tool: "bracket", RootRun: key, Step: "http", Operation: "POST /effects",
+		Args: []byte(`{"method":"POST","path":"/effects","body_text":"` + n + `"}`)})
+	if err != nil {
+		return err
+	}
+	_, err = b.store.Commit(ctx, journal.CommitRequest{Report: journal.Report{EffectID: a.EffectID, Attempt: 1, LeaseToken: a.LeaseToken, Key: key, Tool: "bracket"},
+		ProviderID: "1", Result: []byte(`{"status":200,"body":{"id":"1","of":` + n + `}}`)})
+	return err
 }
 
 func (b *proxyBench) send(ctx context.Context, address, key, body string) (int, string, error) {
@@ -360,7 +393,7 @@ func (b *proxyBench) storm(ctx context.Context) (ProxyStorm, error) {
 				switch {
 				case err != nil:
 					cancel(err)
-				case code == http.StatusConflict:
+				case code == http.StatusConflict, code == http.StatusServiceUnavailable: // nothing was executed
 					away.Add(1)
 					time.Sleep(10 * time.Millisecond) // clients obey Retry-After; these are in a hurry
 					continue
@@ -389,10 +422,10 @@ func (r ProxyReport) print(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(r)
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "clients\tbare/s\tproxied/s\tratio\tbare p50\tp99\tproxied p50\tp99\tadded p50\tp99\t")
+	fmt.Fprintln(w, "clients\tbare/s\tjournal/s\tproxied/s\tto bare\tto journal\tbare p50\tp99\tjournal p50\tp99\tproxied p50\tp99\tadded p50\tp99\t")
 	for _, x := range r.Rows {
-		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.2f\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t\n", x.Clients, x.Bare, x.Proxied, x.Ratio,
-			x.BareP50, x.BareP99, x.ProxiedP50, x.ProxiedP99, x.AddedP50, x.AddedP99)
+		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.0f\t%.3f\t%.2f\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t%.0f µs\t\n", x.Clients, x.Bare, x.Journal, x.Proxied,
+			x.Ratio, x.JournalRatio, x.BareP50, x.BareP99, x.JournalP50, x.JournalP99, x.ProxiedP50, x.ProxiedP99, x.AddedP50, x.AddedP99)
 	}
 	if err := w.Flush(); err != nil {
 		return err

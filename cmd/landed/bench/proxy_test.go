@@ -27,7 +27,7 @@ func TestProxy(t *testing.T) {
 		t.Fatalf("printed %s (%v)", out.Bytes(), err)
 	}
 	for _, x := range printed.Rows {
-		if x.Bare <= 0 || x.Proxied <= 0 || x.Ratio <= 0 || x.BareP50 <= 0 || x.ProxiedP99 < x.ProxiedP50 {
+		if x.Bare <= 0 || x.Journal <= 0 || x.Proxied <= 0 || x.Ratio <= 0 || x.JournalRatio <= 0 || x.BareP50 <= 0 || x.ProxiedP99 < x.ProxiedP50 {
 			t.Errorf("%+v", x)
 		}
 	}

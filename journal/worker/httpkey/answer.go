@@ -32,6 +32,8 @@ func (g *guard) answer(x *exchange, a worker.Answer, err error) {
 	case errors.Is(err, journal.ErrExpired):
 		g.problem(x.w, problem{Status: 410, Code: CodeExpired, Title: "The key has expired",
 			Detail: "The key was used, and what came of it is no longer kept. It is never executed again. A new effect needs a new key."})
+	case errors.Is(err, journal.ErrConflict) && a.Status == worker.StatusHardStop: // many at once under one key
+		g.later(x, worker.Answer{Directive: journal.DirectiveInProgress, RetryAfter: time.Second})
 	case err != nil && a.Status == worker.StatusHardStop:
 		g.unavailable(x.w, err)
 	case a.Status == worker.StatusDone:
