@@ -3,10 +3,8 @@ package vet
 import (
 	"go/ast"
 	"go/constant"
-	"go/token"
 	"go/types"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -122,17 +120,6 @@ func constantOf(info *types.Info, e ast.Expr) (string, bool) {
 		return constant.StringVal(tv.Value), true
 	}
 	return "", false
-}
-
-func unquoted(l *ast.BasicLit) string {
-	if l.Kind != token.STRING {
-		return ""
-	}
-	s, err := strconv.Unquote(l.Value)
-	if err != nil {
-		return ""
-	}
-	return s
 }
 
 // plain is a name without case and separators.
