@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/landedhq/landed/handlers/api"
@@ -19,7 +21,16 @@ var (
 	_ api.Store      = (*postgres.Store)(nil)
 )
 
-func TestMain(m *testing.M) { journaltest.Main(m) }
+func TestMain(m *testing.M) {
+	if v := os.Getenv(pullerEnv); v != "" {
+		if err := bePuller(v); err != nil {
+			fmt.Fprintln(os.Stderr, "puller:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	journaltest.Main(m)
+}
 
 // overHTTP is a client of a server on the store.
 func overHTTP(t *testing.T, s *postgres.Store) *client.Client {

@@ -261,7 +261,7 @@ func javaKilledAfterTheCharge(t *testing.T, classes string) {
 // works. It charged, and nobody knows.
 func javaTimedOutAndEnded(t *testing.T, classes string) {
 	j := newJava(t, classes, newPayments(t, held))
-	first := j.start("--loop-timeout", "2000", "--retries", "0")
+	first := j.start("--loop-timeout", "5000", "--retries", "0")
 	id := fmt.Sprint(first.until("executing")["effect_id"])
 	reached(t, "the charge", j.pay.made)
 	first.until("loop_timed_out")
@@ -285,7 +285,7 @@ func javaTimedOutAndEnded(t *testing.T, classes string) {
 // gets what came of it.
 func javaLoopTimedOut(t *testing.T, classes string) {
 	j := newJava(t, classes, newPayments(t, held))
-	c := j.start("--loop-timeout", "1500", "--retries", "40", "--lease", "5000")
+	c := j.start("--loop-timeout", "3000", "--retries", "40", "--lease", "5000")
 	id := fmt.Sprint(c.until("executing")["effect_id"])
 	c.until("loop_timed_out")
 	close(j.pay.hold)
@@ -424,7 +424,7 @@ func javaReissue(t *testing.T, classes string) {
 	id := j.killedAt("answer of POST /v1/effects")
 	j.start("--wait", "0", "--note", "parks it").until("stopped")
 	j.decide(id, journal.VerbReissue, journal.NewKey)
-	one, two := j.start("--note", "reworded"), j.start("--note", "reworded as well")
+	one, two := j.start("--note", "reworded", "--lease", "5000"), j.start("--note", "reworded as well", "--lease", "5000")
 	for _, c := range []*child{one, two} {
 		if ev := c.until("finished"); ev["status"] != "done" || ev["provider_id"] != "ch_1" {
 			t.Errorf("a worker ends with %v", ev)
@@ -477,7 +477,7 @@ func javaAnswers(t *testing.T, classes string) {
 			t.Parallel()
 			flags, change := []string{"--wait", "0"}, func(p *payments) { p.scripted = row.script }
 			if row.hold {
-				flags, change = append(flags, "--timeout", "1000"), held
+				flags, change = append(flags, "--timeout", "3000"), held
 			}
 			j := newJava(t, classes, newPayments(t, change))
 			c := j.start(flags...)

@@ -160,8 +160,13 @@ func (c *child) next(kind string) event {
 
 func (c *child) exit(status int) {
 	c.Helper()
-	for ev := range c.events {
-		c.Fatalf("the worker says more: %v", ev)
+	select {
+	case ev, more := <-c.events:
+		if more {
+			c.Fatalf("the worker says more: %v", ev)
+		}
+	case <-time.After(time.Minute):
+		c.Fatal("the worker does not end within a minute")
 	}
 	_ = c.cmd.Wait()
 	if got := c.cmd.ProcessState.ExitCode(); got != status {

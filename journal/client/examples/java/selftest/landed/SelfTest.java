@@ -10,6 +10,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 
@@ -132,7 +133,7 @@ final class SelfTest {
             new Thread(got).start();
             Grant grant = grant("send_by_ms", 0);
             URI address = URI.create("http://127.0.0.1:" + listener.getLocalPort() + "/");
-            HttpRequest post = HttpRequest.newBuilder(address).POST(new GatedBody(grant, utf8("the charge"))).build();
+            HttpRequest post = HttpRequest.newBuilder(address).timeout(Duration.ofSeconds(20)).POST(new GatedBody(grant, utf8("the charge"))).build();
             try {
                 HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build().send(post, BodyHandlers.ofString());
                 assert false : "it was sent";
