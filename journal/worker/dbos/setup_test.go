@@ -173,9 +173,13 @@ func start[P, R any](t *testing.T, ctx dbos.Context, f dbos.Workflow[P, R], in P
 	return h
 }
 
-func separator(dsn string) string {
-	if strings.Contains(dsn, "?") {
-		return "&"
+// as is the connection string for a role without a login.
+func as(dsn, role string) string {
+	switch {
+	case !strings.Contains(dsn, "://"):
+		return dsn + " options='-c role=" + role + "'"
+	case strings.Contains(dsn, "?"):
+		return dsn + "&options=-c%20role%3D" + role
 	}
-	return "?"
+	return dsn + "?options=-c%20role%3D" + role
 }

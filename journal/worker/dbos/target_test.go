@@ -249,30 +249,52 @@ func TestTarget_Rights(t *testing.T) {
 	for _, right := range rights {
 		d.exec("grant " + right + " to " + role)
 	}
-	as := d.target(target.Config{Name: "dbos", DSN: func() (string, error) { return d.dsn + separator(d.dsn) + "options=-c%20role%3D" + role, nil }})
-	if err := as.Probe(t.Context()); err != nil {
+	low := d.target(target.Config{Name: "dbos", DSN: func() (string, error) { return as(d.dsn, role), nil }})
+	if err := low.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{"sent to", "before"} {
-		if rec, err := as.Deliver(t.Context(), message("w-1", "1")); err != nil || !strings.Contains(rec.Detail, want) {
+		if rec, err := low.Deliver(t.Context(), message("w-1", "1")); err != nil || !strings.Contains(rec.Detail, want) {
 			t.Errorf("%q, wanted %q: %v", rec.Detail, want, err)
 		}
 	}
-	if _, err := as.Deliver(t.Context(), message("over", "1")); outcome(err) != journal.HandoverGone {
+	if _, err := low.Deliver(t.Context(), message("over", "1")); outcome(err) != journal.HandoverGone {
 		t.Errorf("over: %v", err)
 	}
-	if _, err := as.Deliver(t.Context(), message("nobody", "1")); outcome(err) != journal.HandoverUnknown {
+	if _, err := low.Deliver(t.Context(), message("nobody", "1")); outcome(err) != journal.HandoverUnknown {
 		t.Errorf("nobody: %v", err)
 	}
 	for _, right := range rights {
 		d.exec("revoke " + right + " from " + role)
-		if _, err := as.Deliver(t.Context(), message("w-1", "2")); outcome(err) != journal.HandoverAuth {
+		if _, err := low.Deliver(t.Context(), message("w-1", "2")); outcome(err) != journal.HandoverAuth {
 			t.Errorf("without %s: %v", right, err)
 		}
-		if err := as.Probe(t.Context()); outcome(err) != journal.HandoverAuth {
+		if err := low.Probe(t.Context()); outcome(err) != journal.HandoverAuth {
 			t.Errorf("probing without %s: %v", right, err)
 		}
 		d.exec("grant " + right + " to " + role)
+	}
+}
+
+// TestTarget_OtherSchema: DBOS in a schema whose name has to be quoted.
+func TestTarget_OtherSchema(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const schema = `Orders-"1"`
+	if err := dbos.Migrate(t.Context(), d.dsn, dbos.WithMigrateSchema(schema), dbos.WithMigrateLogger(quiet())); err != nil {
+		t.Fatal(err)
+	}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	d.exec("insert into " + quoted + ".workflow_status (workflow_uuid, status, name) values ('w-1', 'PENDING', 'flow')")
+	one := d.target(target.Config{Name: "dbos", Pool: d.pool, Schema: schema})
+	if _, err := one.Deliver(t.Context(), message("w-1", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.count("select count(*) from " + quoted + ".notifications"); n != 1 || d.messages() != 0 {
+		t.Errorf("%d messages there, %d in the default's", n, d.messages())
+	}
+	if err := one.Probe(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

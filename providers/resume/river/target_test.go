@@ -333,33 +333,37 @@ func TestRights(t *testing.T) {
 	for _, sql := range []string{"grant usage on schema public to ", "grant select, insert, update (kind) on river_job to ", "grant usage on sequence river_job_id_seq to "} {
 		d.exec(sql + role)
 	}
-	as := d.other(d.dsn + sep(d.dsn) + "options=-c%20role%3D" + role)
-	if err := as.Probe(t.Context()); err != nil {
+	low := d.other(as(d.dsn, role))
+	if err := low.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{"inserted", "before"} {
-		if rec, err := as.Deliver(t.Context(), message("1")); err != nil || !strings.Contains(rec.Detail, want) {
+		if rec, err := low.Deliver(t.Context(), message("1")); err != nil || !strings.Contains(rec.Detail, want) {
 			t.Errorf("%q, wanted %q: %v", rec.Detail, want, err)
 		}
 	}
 	for _, right := range []string{"update (kind) on river_job", "insert on river_job", "usage on sequence river_job_id_seq"} {
 		d.exec("revoke " + right + " from " + role)
-		if _, err := as.Deliver(t.Context(), message("2")); outcome(err) != journal.HandoverAuth {
+		if _, err := low.Deliver(t.Context(), message("2")); outcome(err) != journal.HandoverAuth {
 			t.Errorf("without %s: %v", right, err)
 		}
 		d.exec("grant " + right + " to " + role)
 	}
 	d.exec("revoke insert on river_job from " + role)
-	if err := as.Probe(t.Context()); outcome(err) != journal.HandoverAuth {
+	if err := low.Probe(t.Context()); outcome(err) != journal.HandoverAuth {
 		t.Errorf("probing without insert: %v", err)
 	}
 }
 
-func sep(dsn string) string {
-	if strings.Contains(dsn, "?") {
-		return "&"
+// as is the connection string for a role without a login.
+func as(dsn, role string) string {
+	switch {
+	case !strings.Contains(dsn, "://"):
+		return dsn + " options='-c role=" + role + "'"
+	case strings.Contains(dsn, "?"):
+		return dsn + "&options=-c%20role%3D" + role
 	}
-	return "?"
+	return dsn + "?options=-c%20role%3D" + role
 }
 
 func TestCheck(t *testing.T) {
@@ -391,6 +395,34 @@ func TestCheck(t *testing.T) {
 				t.Errorf("delivering there: %v", err)
 			}
 		})
+	}
+}
+
+// TestOtherSchema: River in a schema of its own, beside nothing else.
+func TestOtherSchema(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.exec("create schema queue_1")
+	m, err := rivermigrate.New(riverpgxv5.New(d.pool), &rivermigrate.Config{Schema: "queue_1", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Migrate(t.Context(), rivermigrate.DirectionUp, nil); err != nil {
+		t.Fatal(err)
+	}
+	target, err := river.Config{Name: "river", Pool: d.pool, Schema: "queue_1"}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Deliver(t.Context(), message("1")); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := d.pool.QueryRow(t.Context(), "select count(*) from queue_1.river_job").Scan(&n); err != nil || n != 1 || d.jobs() != 0 {
+		t.Errorf("%d jobs there, %d in public: %v", n, d.jobs(), err)
+	}
+	if err := target.Probe(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

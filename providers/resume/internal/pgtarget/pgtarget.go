@@ -113,6 +113,11 @@ func (d *DB) config() (*pgxpool.Config, error) {
 		return nil, err
 	}
 	cfg.MaxConns = maxConns
+	if cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		// pgx's default needs the server's session between two statements, which a pooler
+		// in transaction mode may give to somebody else; nothing here is worth preparing.
+		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "landed"
 	}
