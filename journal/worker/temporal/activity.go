@@ -41,6 +41,8 @@ func (a *inboundActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 	switch ok, err := read(interceptor.Header(ctx), &told); {
 	case err != nil:
 		return nil, misuse("the header %q of activity %s can't be read: %v", header, info.ActivityType.Name, err)
+	case (!ok || told.Root == "") && a.root.cfg.AcceptUnkeyed && info.WorkflowExecution.ID != "":
+		told = unkeyed(info)
 	case !ok || told.Root == "":
 		return nil, misuse("activity %s has side effects and came without a key: the worker that runs workflow type %s needs the interceptor too", info.ActivityType.Name, info.WorkflowType.Name)
 	}
@@ -52,6 +54,12 @@ func (a *inboundActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 	answer, err := a.root.worker.Do(context.WithValue(ctx, invocationKey{}, inv), call)
 	key, _ := call.DeriveKey() // Do has refused a bad one
 	return a.root.finish(declared, inv, answer, key, err)
+}
+
+// unkeyed is the place of a call that nobody gave one.
+func unkeyed(info activity.Info) wireCall {
+	run := short(info.WorkflowExecution.ID) + "/" + info.WorkflowExecution.RunID
+	return wireCall{Root: run, Run: run, Step: "activity " + info.ActivityID, Turn: info.ActivityID}
 }
 
 // callOf makes the journal's call of an activity's.

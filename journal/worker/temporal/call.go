@@ -32,6 +32,7 @@ type Call struct {
 type (
 	callKey      struct{}
 	executionKey struct{}
+	presentKey   struct{}
 )
 
 // WithCall returns a context whose next activity calls are those of c. One step

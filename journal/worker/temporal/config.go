@@ -49,6 +49,11 @@ type Config struct {
 	// that nothing reached the workflow: after PollMin, then after twice as long, up
 	// to PollMax.
 	PollMin, PollMax time.Duration
+	// AcceptUnkeyed runs activities that come without a key, because they were
+	// scheduled before their workflow's worker had the interceptor: for the time of a
+	// roll-out. Their key is made of the run and the activity id, so that a retry finds
+	// what was done, but a reset does it again. Without it they are refused.
+	AcceptUnkeyed bool
 	// Converter writes arguments and results for the journal; nil = the SDK's
 	// default. Operators read what it writes: give one with a codec only if they
 	// must not.

@@ -45,20 +45,19 @@ type execution struct {
 // outcome open (up to three times in a row): the journal, and not the retry
 // policy, decides whether the activity's function is called again.
 //
-// Errors other than Temporal's own have details (DetailsOf).
+// Errors other than Temporal's own have details (DetailsOf). An activity that is
+// not declared to have side effects is refused, and so is a call without the
+// interceptor.
 func Execute(ctx workflow.Context, result, activity any, args ...any) error {
+	if ctx.Value(presentKey{}) == nil {
+		return misuse("Execute was called on a worker without the interceptor")
+	}
 	x := &execution{}
 	ctx = workflow.WithValue(ctx, executionKey{}, x)
 	later, timeouts := 0, 0
 	seen := int64(0)
 	for {
 		err := workflow.ExecuteActivity(ctx, activity, args...).Get(ctx, result)
-		if x.run == nil {
-			if err != nil {
-				return err
-			}
-			return misuse("Execute was called for an activity that is not declared to have side effects, or on a worker without the interceptor")
-		}
 		d, ours := DetailsOf(err)
 		switch {
 		case err == nil, ctx.Err() != nil:

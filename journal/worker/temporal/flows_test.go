@@ -72,10 +72,29 @@ func ParentFlow(ctx workflow.Context, o Order) (Receipt, error) {
 	return r, err
 }
 
+// NamedFlow names its steps; the second time around it finds what it did.
+func NamedFlow(ctx workflow.Context, o Order) (Receipt, error) {
+	var r Receipt
+	opts := options()
+	byStep := landed.WithCall(workflow.WithActivityOptions(ctx, opts), landed.Call{Step: "confirm"})
+	byItem := landed.WithCall(workflow.WithActivityOptions(ctx, opts), landed.Call{Step: "confirm", Item: "A7"})
+	opts.ActivityID = "mail-2"
+	byID := workflow.WithActivityOptions(ctx, opts)
+	for range 2 {
+		for _, ctx := range []workflow.Context{byStep, byItem, byID} {
+			if err := landed.Execute(ctx, &r, "Send", o); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
 func registerKeyFlows(w sdkworker.Worker) {
 	w.RegisterWorkflow(ContinuedFlow)
 	w.RegisterWorkflow(RetriedFlow)
 	w.RegisterWorkflow(ParentFlow)
+	w.RegisterWorkflow(NamedFlow)
 }
 
 // MisuseFlow calls in ways that are refused.

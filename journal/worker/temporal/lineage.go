@@ -1,8 +1,13 @@
 package temporal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.temporal.io/sdk/workflow"
 )
@@ -56,7 +61,7 @@ func (l lineage) child(n int) lineage {
 //
 // All of them survive a reset: it keeps the first and the original run id.
 func own(info *workflow.Info, handed *lineage) (lineage, error) {
-	id := info.WorkflowExecution.ID
+	id := short(info.WorkflowExecution.ID)
 	if info.CronSchedule != "" {
 		if info.Attempt > 1 {
 			return lineage{}, misuse("workflow %s is a retry under a cron schedule: which effects it repeats can't be told. Use a Temporal Schedule instead of a cron schedule, or no retry policy", id)
@@ -74,4 +79,23 @@ func own(info *workflow.Info, handed *lineage) (lineage, error) {
 		l.Started = info.WorkflowStartTime
 	}
 	return l, nil
+}
+
+// maxID is how much of a workflow's id stands in a root run as it is: the journal
+// takes 500 bytes, Temporal 1,000 of any kind.
+const maxID = 300
+
+// short is a workflow's id as the journal takes it.
+func short(id string) string {
+	if len(id) <= maxID && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	kept := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(id[:min(len(id), maxID/2)], "_"))
+	return kept + "~" + hex.EncodeToString(sum[:16])
 }

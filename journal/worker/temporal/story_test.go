@@ -403,6 +403,8 @@ func TestKeys_ContinuedRetriedChildren(t *testing.T) {
 			[]string{"1/Send", "2/Send"}},
 		{"two children, one of them continued", func(s *stage) client.WorkflowRun { return s.begin("w", ParentFlow, Order{Order: "1"}) }, 3,
 			[]string{"c1.1/Send", "c2.1/Send", "c2+1.1/Send"}},
+		{"named, by its step, by its activity id, and an item", func(s *stage) client.WorkflowRun { return s.begin("w", NamedFlow, Order{Order: "1"}) }, 3,
+			[]string{"confirm/Send", "mail-2/Send", "confirm/Send/A7"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -446,15 +448,27 @@ func TestExecute_OnlyForDeclaredActivities(t *testing.T) {
 }
 
 // A workflow's worker without the interceptor gives its activities no keys: they
-// are refused, and not run unguarded.
-func TestWorkflowWithoutInterceptor_ActivityIsNotRun(t *testing.T) {
+// are refused, and not run unguarded. While a fleet is being moved they may be
+// accepted, under a key that at least their retries share.
+func TestWorkflowWithoutInterceptor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.work(role{bare: true, only: "workflows", wf: registerDirect})
-	s.work(role{only: "activities"})
+	stop, _ := s.work(role{only: "activities"})
 	_, err := s.result(s.begin("w", DirectFlow, Order{Order: "1"}))
 	if d, ok := landed.DetailsOf(err); !ok || d.Type != landed.TypeMisuse || !contains(err, "needs the interceptor too") {
 		t.Errorf("error %v, want a misuse", err)
 	}
+	if _, err = s.result(s.begin("x", SendFlow, Order{Order: "1"})); !contains(err, "without the interceptor") {
+		t.Errorf("Execute without the interceptor: %v", err)
+	}
 	s.wantCount(0)
+	stop()
+	c := config(s.journal())
+	c.AcceptUnkeyed = true
+	s.work(role{only: "activities", config: &c})
+	run := s.begin("w", DirectFlow, Order{Order: "1"})
+	s.wantReceipt(run, Receipt{ID: "p-1"})
+	s.wantCount(1)
+	s.wantKeys([]string{"w%2F" + run.GetRunID() + "/activity%205/Send"})
 }

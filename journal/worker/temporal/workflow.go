@@ -46,14 +46,25 @@ func (w *inboundWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor.
 	if w.run.misused == nil {
 		w.run.lineage, w.run.misused = own(info, handed)
 	}
-	w.run.name = info.WorkflowExecution.ID + "/" + info.OriginalRunID
+	w.run.name = short(info.WorkflowExecution.ID) + "/" + info.OriginalRunID
 	// Handlers that a workflow registers under the same name take its place.
 	if err := workflow.SetUpdateHandler(ctx, w.root.cfg.Channel, func(_ workflow.Context, m message) (Taken, error) {
 		return w.run.take(m), nil
 	}); err != nil {
 		return nil, err
 	}
-	return w.Next.ExecuteWorkflow(ctx, in)
+	return w.Next.ExecuteWorkflow(w.mark(ctx), in)
+}
+
+// ExecuteUpdate implements interceptor.WorkflowInboundInterceptor: handlers may
+// call Execute too.
+func (w *inboundWorkflow) ExecuteUpdate(ctx workflow.Context, in *interceptor.UpdateInput) (any, error) {
+	return w.Next.ExecuteUpdate(w.mark(ctx), in)
+}
+
+// mark tells Execute that the interceptor is there.
+func (w *inboundWorkflow) mark(ctx workflow.Context) workflow.Context {
+	return workflow.WithValue(ctx, presentKey{}, true)
 }
 
 // HandleSignal implements interceptor.WorkflowInboundInterceptor: it keeps
@@ -82,6 +93,9 @@ func (o *outboundWorkflow) ExecuteActivity(ctx workflow.Context, activityType st
 	a, declared := o.root.cfg.Activities[activityType]
 	x, _ := ctx.Value(executionKey{}).(*execution)
 	if !declared {
+		if x != nil {
+			return failed(ctx, misuse("activity %s is not declared to have side effects: call it by workflow.ExecuteActivity", activityType))
+		}
 		return o.Next.ExecuteActivity(ctx, activityType, args...)
 	}
 	var call wireCall
