@@ -18,21 +18,23 @@ import (
 	"time"
 
 	"github.com/landedhq/landed/journal/journaltest"
+	"github.com/landedhq/landed/providers/resume/temporal/temporaltest"
 )
 
-// TestWorkersOfOtherLanguages: the examples in other languages park against a real
-// desk, a person decides in the page, and they finish. Each has two effects at a
-// provider that answers 503 after it did its work: one is closed as landed, the
-// other ordered again.
-func TestWorkersOfOtherLanguages(t *testing.T) {
+// TestBroughtHome: the examples in Python and Java, which ask for decisions, and a
+// Temporal workflow, which is sent them, park against a real desk, a person decides
+// in the page, and they finish. Each has two effects at a provider that answers 503
+// after it did its work: one is closed as landed, the other ordered again.
+func TestBroughtHome(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
+	flows := temporaltest.Start(t)
 	var provider sandbox
-	d := startDesk(t, setup{Provider: provider.start})
+	d := startDesk(t, setup{Provider: provider.start, More: "resume:\n  - {name: flows, temporal: {url: \"" + flows.URL + "\", namespace: default, allow_private: true, allow_plain_http: true}}\n"})
 	for _, l := range []struct {
 		name  string
 		start func(t *testing.T, d *desk, url, run string) *exec.Cmd
-	}{{"python", pythonWorker}, {"java", javaWorker(t)}} {
+	}{{"python", pythonWorker}, {"java", javaWorker(t)}, {"temporal", temporalWorker(t, flows.GRPC)}} {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			b := newTab(t, browser, d.URL, desktop(), "languages-"+l.name)
@@ -56,9 +58,38 @@ func TestWorkersOfOtherLanguages(t *testing.T) {
 				if n := p.count(); n != c.made {
 					t.Errorf("%s after %s: %d at the provider, want %d", l.name, c.choice, n, c.made)
 				}
-				b.opensUntil(d.URL+"/outcomes", "main", "came to its end")
+				b.opensUntil(d.URL+"/e/"+id+"#outcome", "#outcome", "Settled")
+				if l.name == "temporal" {
+					b.sees("#delivery", "Acknowledged")
+				}
 			}
 		})
+	}
+	t.Cleanup(func() { // after the parallel ones
+		if out := d.run(t, "audit", "verify", "--config", d.config); !strings.Contains(out, "hold") {
+			t.Errorf("audit verify says %q", out)
+		}
+	})
+}
+
+// temporalWorker builds the example, with the race detector if the test has it:
+// then what the example's own module compiled is reused.
+func temporalWorker(t *testing.T, frontend string) func(t *testing.T, d *desk, url, run string) *exec.Cmd {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "example")
+	args := []string{"build", "-buildvcs=false", "-o", bin}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	build := exec.CommandContext(t.Context(), "go", append(args, "./example")...)
+	build.Dir = "../../../journal/worker/temporal"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the example: %v\n%s", err, out)
+	}
+	return func(t *testing.T, d *desk, url, run string) *exec.Cmd {
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), bin, "--landed", d.URL, "--temporal", frontend, "--ticket-url", url, "--order", run)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANDED_TOKEN=" + d.Token}
+		return cmd
 	}
 }
 
