@@ -115,7 +115,7 @@ func (f *Front) run(ctx context.Context, call worker.Call) (worker.Outcome, erro
 	res, err := fl.next(ctx, methodCall, fl.passOn(args, g))
 	out, err := f.outcome(fl, res, err)
 	if err != nil {
-		fl.said(err)
+		fl.fails()
 	}
 	return out, err
 }

@@ -176,6 +176,10 @@ func TestWhatToolsSay(t *testing.T) {
 			if tt.want == worker.StatusRefused && !strings.Contains(text(res), "no such customer") {
 				t.Errorf("the model is not told why: %q", text(res))
 			}
+			if all := fmt.Sprint(text(res), res.StructuredContent, a); tt.want != worker.StatusRefused &&
+				(strings.Contains(all, "customer") || strings.Contains(all, "resolve")) {
+				t.Errorf("the model reads the tool's words of an outcome that is not known: %s", all)
+			}
 			if tt.want == worker.StatusInProgress && a["retry_at"] == nil {
 				t.Errorf("no time to ask again: %v", a)
 			}

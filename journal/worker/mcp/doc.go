@@ -19,6 +19,9 @@
 //	defer front.Drain(context.Background())
 //	err = server.Run(ctx, &mcp.StdioTransport{})
 //
+// A server that nobody can recompile gets a Front by Proxy, or by the command
+// landed-mcp below this package.
+//
 // It works over every transport of the SDK. Tools annotated with readOnlyHint
 // pass untouched. Attach refuses a server that has a tool which is neither
 // annotated nor declared, as nobody knows whether it may be called twice.

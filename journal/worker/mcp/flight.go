@@ -53,7 +53,7 @@ type flight struct {
 	answered bool // the client has its answer
 	grant    *worker.Grant
 	asking   *mcp.CallToolResult
-	words    string // the tool's own, of its last failure
+	failed   bool // the tool reported a failure
 }
 
 func newFlight(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler, t *Tool) *flight {
@@ -105,16 +105,22 @@ func (fl *flight) leave() {
 func (fl *flight) finish(a worker.Answer, err error) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if !a.Settled() && fl.words != "" && strings.Contains(a.Reason, fl.words) {
+	if !a.Settled() && fl.failed && !isCode(a.Reason) {
 		a.Reason = ""
 	}
 	fl.answer, fl.err = a, err
 }
 
-func (fl *flight) said(err error) {
+// isCode tells the journal's reasons from the words of a tool.
+func isCode(reason string) bool {
+	return !strings.ContainsFunc(reason, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+}
+
+// fails notes that the tool reported a failure.
+func (fl *flight) fails() {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	fl.words = err.Error()
+	fl.failed = true
 }
 
 // asks keeps a result that asks the client for input, and ends the call.

@@ -29,6 +29,7 @@ const childEnv = "LANDED_TEST_MCP_SERVER"
 type child struct {
 	DSN      string // of the journal; "" = the server has none
 	Provider string
+	Careless bool // it does not drain
 }
 
 func TestMain(m *testing.M) {
@@ -67,6 +68,9 @@ func serveChild(v string) error {
 	}
 	if err := server.Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
+	}
+	if c.Careless {
+		return nil
 	}
 	return front.Drain(ctx)
 }
@@ -158,12 +162,13 @@ func TestJ01_KilledBetweenEffectAndCommit(t *testing.T) {
 }
 
 // TestJ19_ClientOfStdioLeaves: the client's end of the pipe closes while the
-// tool runs. The server ends, but only after the outcome is recorded.
+// tool runs. The server ends, but only after the outcome is recorded, even if
+// nobody drains it.
 func TestJ19_ClientOfStdioLeaves(t *testing.T) {
 	t.Parallel()
 	dsn := journaltest.Database(t, postgres.Migrate)
 	o := newOutside(t)
-	cs, _ := startChild(t, child{DSN: dsn, Provider: o.URL})
+	cs, _ := startChild(t, child{DSN: dsn, Provider: o.URL, Careless: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { _, _ = cs.CallTool(ctx, params(step("j19", "mail"), mail{To: "A1"})) }()
@@ -171,6 +176,11 @@ func TestJ19_ClientOfStdioLeaves(t *testing.T) {
 	cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- cs.Close() }() // waits for the process
+	select {
+	case <-ended:
+		t.Fatal("the server ended while its tool ran")
+	case <-time.After(time.Second): // it would be gone by now
+	}
 	close(o.hold)
 	if err := <-ended; err != nil {
 		t.Logf("the server ended with: %v", err)
