@@ -25,7 +25,7 @@ import sqlite3
 
 @dataclasses.dataclass(frozen=True)
 class Interrupt:
-    """A pause: what it is about, and an id that stays while the same node waits."""
+    """A pause: what it is about, and an id to resume it by."""
 
     value: object
     id: str
