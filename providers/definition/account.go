@@ -233,9 +233,8 @@ func (s *Session) Clean(text string) string {
 		if secret == "" {
 			continue
 		}
-		text = strings.ReplaceAll(text, secret, "[secret]")
-		if esc := url.QueryEscape(secret); esc != secret {
-			text = strings.ReplaceAll(text, esc, "[secret]")
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+			text = strings.ReplaceAll(text, form, "[secret]")
 		}
 	}
 	return text

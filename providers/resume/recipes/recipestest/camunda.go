@@ -32,7 +32,14 @@ func camundaMessage() Dialect {
 		New: func(f *Fake) http.Handler {
 			var known sync.Map
 			return f.camunda("POST /v2/messages/publication", func(w http.ResponseWriter, in publication) {
-				if _, twice := known.LoadOrStore(in.Name+"\x00"+in.CorrelationKey+"\x00"+in.MessageID, true); twice && in.MessageID != "" && in.TimeToLive > 0 {
+				busy := false
+				f.with(in.CorrelationKey, func(run *run) { busy = run.busy })
+				if busy {
+					problem(w, http.StatusConflict, "INVALID_STATE", "Command 'PUBLISH' rejected with code 'INVALID_STATE': The message has not been "+
+						"routed to the right partition. This is probably a temporary issue, please retry in a few seconds")
+					return
+				}
+				if _, twice := known.LoadOrStore(in.tenant()+"\x00"+in.Name+"\x00"+in.CorrelationKey+"\x00"+in.MessageID, true); twice && in.MessageID != "" && in.TimeToLive > 0 {
 					problem(w, http.StatusConflict, "ALREADY_EXISTS", fmt.Sprintf("Command 'PUBLISH' rejected with code 'ALREADY_EXISTS': "+
 						"Expected to publish a new message with id '%s', but a message with that id was already published", in.MessageID))
 					return
@@ -86,6 +93,13 @@ type publication struct {
 }
 
 func (p publication) id() string { return p.Variables.Landed.Data.ResolutionID }
+
+func (p publication) tenant() string {
+	if p.TenantID == nil {
+		return "<default>"
+	}
+	return *p.TenantID
+}
 
 // camunda is the cluster with its token server.
 func (f *Fake) camunda(route string, do func(http.ResponseWriter, publication)) http.Handler {

@@ -70,6 +70,7 @@ const (
 	FaultEcho     Fault = "echo"     // 400 that repeats the secrets
 	FaultDown     Fault = "down"     // 503
 	FaultHang     Fault = "hang"     // no answer
+	FaultRevoked  Fault = "revoked"  // 401
 )
 
 // Request is one that arrived.
@@ -93,6 +94,7 @@ type Fake struct {
 // run is one run, by the effect that parked it.
 type run struct {
 	begun, waits, ended bool
+	busy                bool     // what holds it ends with the next Begin or Wait
 	kept                []string // resolution ids that came before it waited
 	seen                []string // those that resumed it, one each time
 }
@@ -151,12 +153,17 @@ func (f *Fake) Resume(t testing.TB, effect string, edits ...func(map[string]any)
 }
 
 // Begin has the run of an effect start. It does not wait yet.
-func (f *Fake) Begin(effect string) { f.with(effect, func(r *run) { r.begun = true }) }
+func (f *Fake) Begin(effect string) {
+	f.with(effect, func(r *run) { r.begun, r.busy = true, false })
+}
+
+// Busy has the run take nothing at the moment, in the way that its runtime has.
+func (f *Fake) Busy(effect string) { f.with(effect, func(r *run) { r.busy = true }) }
 
 // Wait has the run wait, and again after it was resumed.
 func (f *Fake) Wait(effect string) {
 	f.with(effect, func(r *run) {
-		if r.begun, r.waits = true, true; len(r.kept) > 0 {
+		if r.begun, r.waits, r.busy = true, true, false; len(r.kept) > 0 {
 			id := r.kept[0]
 			r.kept = r.kept[1:]
 			r.resume(id)
@@ -244,6 +251,8 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request, inner http.Handler)
 		f.echo(w)
 	case FaultDown:
 		http.Error(w, "down", http.StatusServiceUnavailable)
+	case FaultRevoked:
+		http.Error(w, "revoked", http.StatusUnauthorized)
 	case FaultHang:
 		select {
 		case <-r.Context().Done():

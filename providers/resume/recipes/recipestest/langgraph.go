@@ -70,6 +70,11 @@ func (g *agentServer) state(w http.ResponseWriter, _ *http.Request, effect strin
 	interrupt := object{"id": interruptOf(effect), "value": object{"effect_id": effect, "question": "what now?"}}
 	task := object{"id": "t1", "name": "charge", "error": nil, "interrupts": []object{}, "checkpoint": nil, "state": nil}
 	next := []string{"charge"}
+	others := []object{{"id": "t0", "name": "other", "interrupts": []object{{"id": "0123456789abcdef0123456789abcdef", "value": "a text"}}, "result": nil}}
+	if len(run.seen) > 0 { // an answered one goes on being listed, with its task's result
+		others = append(others, object{"id": "t2", "name": "charge", "result": object{"done": true},
+			"interrupts": []object{{"id": "fedcba9876543210fedcba9876543210", "value": object{"effect_id": effect}}}})
+	}
 	switch {
 	case run.ended:
 		answer(w, http.StatusOK, "application/json", object{"values": object{}, "next": []string{}, "tasks": []object{}, "metadata": object{}})
@@ -81,7 +86,7 @@ func (g *agentServer) state(w http.ResponseWriter, _ *http.Request, effect strin
 		next = []string{"notify"}
 	}
 	answer(w, http.StatusOK, "application/json", object{"values": object{}, "next": next, "metadata": object{},
-		"tasks": []object{{"id": "t0", "name": "other", "interrupts": []object{{"id": "0123456789abcdef0123456789abcdef", "value": "a text"}}, "result": nil}, task}})
+		"tasks": append(others, task)})
 }
 
 func (g *agentServer) create(w http.ResponseWriter, r *http.Request, effect string, run *run) {
@@ -101,7 +106,7 @@ func (g *agentServer) create(w http.ResponseWriter, r *http.Request, effect stri
 		http.Error(w, fmt.Sprintf("No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", in.AssistantID), http.StatusNotFound)
 		return
 	}
-	if !run.waits && len(run.seen) == 0 && in.Multitask == "reject" { // the run that will interrupt is still under way
+	if (run.busy || !run.waits && len(run.seen) == 0) && in.Multitask == "reject" { // another run is under way
 		http.Error(w, "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.", http.StatusUnprocessableEntity)
 		return
 	}
