@@ -55,6 +55,7 @@ type Inbox struct {
 // entry is one alert as it came.
 type entry struct {
 	id                  string
+	undelivered         bool // else they need a decision
 	tool, provider      string
 	count               int
 	url, oldest         string
@@ -124,8 +125,8 @@ func (b *Inbox) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var m message
-	if err := json.Unmarshal(body, &m); err != nil || m.Type != alert.TypeEffectAlert {
-		http.Error(w, "this inbox takes "+alert.TypeEffectAlert+" only", http.StatusBadRequest)
+	if err := json.Unmarshal(body, &m); err != nil || m.Type != alert.TypeEffectAlert && m.Type != alert.TypeUndelivered {
+		http.Error(w, "this inbox takes "+alert.TypeEffectAlert+" and "+alert.TypeUndelivered+" only", http.StatusBadRequest)
 		return
 	}
 	b.put(id, m)
@@ -144,7 +145,7 @@ func (b *Inbox) put(id string, m message) {
 			return
 		}
 	}
-	e := entry{id: id, tool: m.Data.Tool, provider: m.Data.Provider, count: m.Data.Count, url: m.Data.URL, oldest: m.Data.OldestURL,
+	e := entry{id: id, undelivered: m.Type == alert.TypeUndelivered, tool: m.Data.Tool, provider: m.Data.Provider, count: m.Data.Count, url: m.Data.URL, oldest: m.Data.OldestURL,
 		raised: m.Timestamp, first: now, last: now, times: 1}
 	b.alerts = append([]entry{e}, b.alerts...)
 	b.alerts = b.alerts[:min(len(b.alerts), keep)]
@@ -193,10 +194,17 @@ func (b *Inbox) view() view {
 }
 
 func (b *Inbox) row(e entry) row {
-	r := row{Headline: fmt.Sprintf("%d effects need a decision", e.count), Tool: e.tool, Provider: e.provider, LinkText: "Open the list",
+	headline := fmt.Sprintf("%d effects need a decision", e.count)
+	if e.undelivered {
+		headline = fmt.Sprintf("%d decisions reached no runtime", e.count)
+	}
+	r := row{Headline: headline, Tool: e.tool, Provider: e.provider, LinkText: "Open the list",
 		URL: b.link(e.url), At: e.first.UTC().Format(time.RFC3339), Time: e.first.UTC().Format("15:04:05"), Repeats: e.times - 1, ID: e.id}
 	if e.count == 1 {
 		r.Headline, r.LinkText = "1 effect needs a decision", "Open the effect"
+		if e.undelivered {
+			r.Headline = "1 decision reached no runtime"
+		}
 	}
 	if e.oldest != e.url {
 		r.Oldest = b.link(e.oldest)

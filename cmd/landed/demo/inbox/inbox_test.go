@@ -104,6 +104,20 @@ func TestInboxShowsNewestFirstWithLinks(t *testing.T) {
 	}
 }
 
+func TestInboxSaysWhatReachedNobody(t *testing.T) {
+	t.Parallel()
+	url, s := start(t)
+	for _, n := range []int{1, 2} {
+		m := message(fmt.Sprint("m", n), n)
+		m.Type = alert.TypeUndelivered
+		send(t, s, m)
+	}
+	_, doc := page(t, url)
+	if got := doc.Find(".alerts h2").Text(); got != "2 decisions reached no runtime1 decision reached no runtime" {
+		t.Errorf("headlines: %s", got)
+	}
+}
+
 func TestInboxRefuses(t *testing.T) {
 	t.Parallel()
 	url, _ := start(t)
