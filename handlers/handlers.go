@@ -98,6 +98,9 @@ type Config struct {
 	Looker  Looker
 	// Targets are the runtimes that outcomes are handed over to, by name; nil = none.
 	Targets map[string]resume.Sheet
+	// WebhookKeys are the public keys (whpk_…) that receivers of signed calls check
+	// with, read for every request; nil = there are none.
+	WebhookKeys func() ([]string, error)
 	// Providers may be none, but not nil.
 	Providers Providers
 	Login     Login
@@ -181,6 +184,7 @@ func (s *server) routes(e *echo.Echo) {
 	}
 	get(web.RouteHealth, s.health)
 	get(web.RouteReady, s.ready)
+	get(web.RouteKeys, s.webhookKeys)
 	get(web.RouteStatic, s.static)
 	get(web.RouteList, s.effectList)
 	get(web.RouteEffect, s.effect)
@@ -232,6 +236,22 @@ func (s *server) ready(c echo.Context) error {
 		return c.String(http.StatusServiceUnavailable, "not ready\n")
 	}
 	return c.String(http.StatusOK, "ready\n")
+}
+
+// webhookKeys lists the public keys for anybody: a receiver that changes over reads
+// the new one here. Shared secrets have no public half and are never here.
+func (s *server) webhookKeys(c echo.Context) error {
+	out := struct {
+		Keys []string `json:"keys"`
+	}{Keys: []string{}}
+	if s.cfg.WebhookKeys != nil {
+		keys, err := s.cfg.WebhookKeys()
+		if err != nil {
+			return fmt.Errorf("reading the webhooks' keys: %w", err)
+		}
+		out.Keys = append(out.Keys, keys...)
+	}
+	return c.JSON(http.StatusOK, out)
 }
 
 // static serves one embedded file under its checksum; a browser keeps it for good.

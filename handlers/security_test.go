@@ -17,7 +17,7 @@ func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	f := everything()
 	s := newSite(t, f, journal.RoleAdmin)
-	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.RouteAudit, web.RouteProviders, "/nope", web.EffectURL("x"), web.RouteHealth, web.RouteReady, web.VersionURL(caseID(1)), "/v1/nope"} {
+	for _, path := range []string{"/", web.EffectURL(caseID(1)), web.RouteAudit, web.RouteProviders, "/nope", web.EffectURL("x"), web.RouteHealth, web.RouteReady, web.RouteKeys, web.VersionURL(caseID(1)), "/v1/nope"} {
 		h := s.get(path).Header()
 		for name, want := range map[string]string{
 			"Content-Security-Policy": contentPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",

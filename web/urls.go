@@ -29,6 +29,7 @@ const (
 	RouteLogin       = "/login"
 	RouteLogout      = "/logout"
 	RouteHealth      = "/healthz"
+	RouteKeys        = "/.well-known/landed/webhook-keys.json"
 	RouteReady       = "/readyz"
 	RouteStatic      = "/static/:sum/:name"
 	RouteAPI         = "/v1"

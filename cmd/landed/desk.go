@@ -105,7 +105,7 @@ func (d *desk) registerTools(ctx context.Context) error {
 // routes builds the web server's routes.
 func (d *desk) routes() (*echo.Echo, error) {
 	return handlers.New(handlers.Config{
-		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Providers: d.collector, Targets: d.resumer.Targets(),
+		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Providers: d.collector, Targets: d.resumer.Targets(), WebhookKeys: d.webhookKeys,
 		Login: d.login, API: d.api,
 		Actor: login.Actor, FormToken: login.FormToken, FreshLogin: login.FreshURL, ExternalURL: d.cfg.ExternalURL, EvidenceHosts: d.evidenceHosts(),
 		Ready: d.store.Ping, Log: d.log,

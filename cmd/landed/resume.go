@@ -132,6 +132,23 @@ func key(s config.Secret) webhook.Key {
 	return s.Value
 }
 
+// webhookKeys are the public halves of the keys that webhooks are signed with.
+func (d *desk) webhookKeys() ([]string, error) {
+	var out []string
+	for _, t := range d.targets {
+		if h, ok := t.(*hook.Target); ok {
+			k, err := h.PublicKey()
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", h.Name(), err)
+			}
+			if k != "" {
+				out = append(out, k)
+			}
+		}
+	}
+	return out, nil
+}
+
 // inTx is what a target does that keeps its tables in the journal's database.
 type inTx interface {
 	InTx() bool

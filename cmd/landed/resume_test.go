@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,10 +70,12 @@ func TestResumeWired(t *testing.T) {
 	t.Setenv("LANDED_TEST_DATABASE", dsn)
 	t.Setenv("LANDED_TEST_SECRET", "s3cret-that-is-long-enough")
 	t.Setenv("LANDED_TEST_HOOK", hookSecret)
+	t.Setenv("LANDED_TEST_PRIVATE", "whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 	hook, got := hookServer(t)
 	cfg, err := config.Parse([]byte(resumeHead + `
   - {name: jobs, river: {}}
   - {name: hook, webhook: {url: "` + hook + `", secret: env:LANDED_TEST_HOOK, allow_private: true}, tools: [mail.send]}
+  - {name: signed, webhook: {url: "` + hook + `", private_key: env:LANDED_TEST_PRIVATE, allow_private: true}}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +85,9 @@ func TestResumeWired(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.close)
+	if keys, err := d.webhookKeys(); err != nil || !slices.Equal(keys, []string{"whpk_A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="}) {
+		t.Errorf("public keys: %v (%v)", keys, err)
+	}
 	m, err := rivermigrate.New(riverpgxv5.New(d.store.Pool()), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

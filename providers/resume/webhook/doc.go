@@ -10,6 +10,7 @@
 //
 //  1. It checks the signature over the raw body (webhook.Verifier), and refuses what
 //     it can't verify with 401.
+//     Public keys are listed at /.well-known/landed/webhook-keys.json.
 //  2. It answers a message of type landed.challenge.v1 with 200 and the body
 //     {"challenge": "…"}, the value of data.challenge. An endpoint that has not done
 //     so since its address was configured is sent nothing else.
