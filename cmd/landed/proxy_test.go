@@ -73,11 +73,13 @@ func runProxy(t *testing.T, args ...string) (address string, stop func() error) 
 	}
 }
 
+// send may be called by any goroutine of a test.
 func send(t *testing.T, address, key string, headers ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, address, strings.NewReader(`{"amount":500}`))
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, ""
 	}
 	r.Header.Set("Idempotency-Key", key)
 	for i := 0; i < len(headers); i += 2 {
@@ -85,12 +87,14 @@ func send(t *testing.T, address, key string, headers ...string) (int, string) {
 	}
 	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, ""
 	}
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, ""
 	}
 	return res.StatusCode, string(b)
 }
