@@ -126,8 +126,8 @@ func (u *unit) returned(d *fn, r *ast.ReturnStmt) []Result {
 		case len(r.Results) == 1:
 			origins = u.trace(r.Results[0], i)
 		case len(r.Results) == 0:
-			t := &tracer{u: u, seen: map[*types.Var]bool{}}
-			t.variable(d.sig.Results().At(i), token.NoPos, "")
+			t := &tracer{u: u, seen: map[place]bool{}}
+			t.variable(d.sig.Results().At(i), token.NoPos)
 			origins = t.out
 		}
 		for _, o := range origins {

@@ -34,24 +34,35 @@ type origin struct {
 	fixed bool // one of the variables on the way has another, lasting value too
 }
 
-// maxDepth bounds how far an expression is followed.
-const maxDepth = 40
+// How far an expression is followed. The second bound is for generated code, where
+// one function can have thousands of assignments.
+const (
+	maxDepth = 40
+	maxSteps = 5000
+)
+
+// place is a variable or a field of one.
+type place struct {
+	root *types.Var
+	path string
+}
 
 // tracer follows an expression back to what it is made of, in one function and
 // those literals around it, and through calls of functions whose summary is known.
 // It does not look at the order of statements: a variable is all of its values.
 type tracer struct {
 	u     *unit
-	seen  map[*types.Var]bool
+	seen  map[place]bool // each is followed once: values go in circles
 	out   []origin
 	now   origin // the state on the way: made, hash, part, via, fixed
 	depth int
+	steps int
 }
 
 // trace returns the origins of an expression; result says which one of a call with
 // several results.
 func (u *unit) trace(e ast.Expr, result int) []origin {
-	t := &tracer{u: u, seen: map[*types.Var]bool{}}
+	t := &tracer{u: u, seen: map[place]bool{}}
 	t.expr(e, result)
 	return t.out
 }
@@ -71,9 +82,10 @@ func (t *tracer) in(change func(*origin), e ast.Expr) {
 }
 
 func (t *tracer) expr(e ast.Expr, result int) {
-	if e == nil || t.depth > maxDepth {
+	if e == nil || t.depth > maxDepth || t.steps > maxSteps {
 		return
 	}
+	t.steps++
 	t.depth++
 	defer func() { t.depth-- }()
 	if tv, ok := t.u.TypesInfo.Types[e]; ok && tv.Value != nil {
@@ -84,7 +96,7 @@ func (t *tracer) expr(e ast.Expr, result int) {
 		t.expr(e.X, result)
 	case *ast.Ident:
 		if v := t.u.variable(e); v != nil {
-			t.variable(v, e.Pos(), "")
+			t.variable(v, e.Pos())
 		}
 	case *ast.SelectorExpr:
 		t.selector(e)
@@ -124,28 +136,23 @@ func isComparison(op token.Token) bool {
 	return false
 }
 
-// variable follows the values of root, or those of the place path below it.
-func (t *tracer) variable(root *types.Var, pos token.Pos, path string) {
-	t.place(root, pos, path, root.Type())
-	if _, ok := t.u.params[root]; ok && path == "" {
+// variable follows the values of a variable.
+func (t *tracer) variable(root *types.Var, pos token.Pos) {
+	t.place(root, pos, "", root.Type())
+	if _, ok := t.u.params[root]; ok {
 		t.add(origin{kind: isParam, pos: pos, what: root.Name(), root: root})
 	}
-	if !t.u.local(root) || t.seen[root] && path == "" {
+	if !t.u.local(root) || t.seen[place{root, ""}] {
 		return
 	}
-	if path == "" {
-		t.seen[root] = true
-	}
+	t.seen[place{root, ""}] = true
 	was := t.now
 	t.now.via = append(append([]*types.Var(nil), was.via...), root)
 	t.now.fixed = was.fixed || t.u.lasting(root)
 	for _, d := range t.u.defs[root] {
-		switch {
-		case d.path == path:
+		if d.path == "" {
 			t.expr(d.value, d.result)
-		case path != "" && d.path == "" && d.value != nil:
-			t.field(d.value, path)
-		case path == "" && d.value != nil:
+		} else {
 			t.in(func(o *origin) { o.part = true }, d.value)
 		}
 	}
@@ -199,6 +206,10 @@ func (t *tracer) selector(e *ast.SelectorExpr) {
 // fieldsOf follows what is assigned to one field of a local variable, there or in
 // the composite literal that the variable was made of.
 func (t *tracer) fieldsOf(root *types.Var, path string) {
+	if t.seen[place{root, path}] {
+		return
+	}
+	t.seen[place{root, path}] = true
 	was := t.now
 	t.now.via = append(append([]*types.Var(nil), was.via...), root)
 	t.now.fixed = was.fixed || t.u.lastingAt(root, path)
