@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -14,10 +15,12 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
+	sdk "go.temporal.io/sdk/temporal"
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/decide"
 	landed "github.com/landedhq/landed/journal/worker/temporal"
 )
 
@@ -133,6 +136,73 @@ func (j *flaky) Begin(ctx context.Context, r journal.BeginRequest) (journal.Begi
 		return journal.BeginAnswer{}, journal.ErrUnavailable
 	}
 	return j.landedJournal.Begin(ctx, r)
+}
+
+// correct has one person propose other arguments, and a second one approve.
+func (s *stage) correct(id, args string) {
+	s.t.Helper()
+	u := decide.New(s.store, nobodyLooks{}, slog.New(slog.DiscardHandler))
+	now := s.snap(id)
+	d := s.decision(id, journal.VerbCorrect, "")
+	d.Correction = &journal.Correction{Args: []byte(args), Subject: now.Effect.Subject}
+	r, err := u.Decide(s.t.Context(), d)
+	if err != nil || r.Proposal == nil {
+		s.t.Fatalf("proposing: %+v, %v", r, err)
+	}
+	now = s.snap(id)
+	_, err = u.Approve(s.t.Context(), journal.Approval{ProposalID: r.Proposal.ID, EffectID: id, Expected: now.Effect.Version, Digest: now.EvidenceDigest(), Reason: "checked it with the customer",
+		Actor: journal.Actor{Issuer: "https://idp.test", Subject: "anna", Name: "Anna", Roles: []journal.Role{journal.RoleApprover}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// nobodyLooks is a collector without providers.
+type nobodyLooks struct{}
+
+func (nobodyLooks) CanLook(string) bool { return false }
+
+func (nobodyLooks) LookNow(context.Context, string, string) (journal.Evidence, error) {
+	return journal.Evidence{}, errors.New("nobody looks")
+}
+
+// Cancelling a workflow that waits ends it as cancelled; the effect stays parked.
+func TestParked_Cancelled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.work(role{})
+	s.answers(lost)
+	run := s.begin("order-1", SendFlow, Order{Order: "1"})
+	id := s.inState(journal.StateParked)
+	s.until("the workflow waits", func() bool { return s.countEvents(run, enumspb.EVENT_TYPE_TIMER_STARTED) == 1 })
+	if err := s.client.CancelWorkflow(t.Context(), run.GetID(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.result(run); !sdk.IsCanceledError(errors.Unwrap(err)) {
+		t.Errorf("the workflow ended with %v, want it cancelled", err)
+	}
+	s.wantState(id, journal.StateParked)
+	s.wantCount(1)
+}
+
+// A person corrects the arguments: another effect takes the place of the parked
+// one, and the activity runs with what was corrected.
+func TestParked_Corrected(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.work(role{})
+	s.answers(lost)
+	run := s.begin("order-1", SendFlow, Order{Order: "1"})
+	id := s.inState(journal.StateParked)
+	s.answers(nil)
+	s.look(id, journal.NotFound)
+	s.correct(id, `{"order":"corrected"}`)
+	s.deliver(id)
+	s.wantReceipt(run, Receipt{ID: "p-1"})
+	s.wantCount(2)
+	if got := s.provider.Requests()[1].Body; got != `{"order":"corrected"}` {
+		t.Errorf("the second request is %s, want what was corrected", got)
+	}
 }
 
 // A refusal of the provider and a person's "it did not happen" are last words,

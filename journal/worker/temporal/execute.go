@@ -3,7 +3,6 @@ package temporal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	sdk "go.temporal.io/sdk/temporal"
@@ -100,7 +99,7 @@ func (x *execution) await(ctx workflow.Context, effect string, after int64) (int
 	for n := 0; !came(); n++ { // asked first: a wait starts a timer even if there is nothing to wait for
 		woken, err := workflow.AwaitWithTimeout(ctx, x.root.cfg.pollAfter(n), came)
 		if err != nil {
-			return after, fmt.Errorf("waiting for a decision on effect %s: %w", effect, err)
+			return after, err // as it is: Temporal tells a cancellation by its type
 		}
 		if woken {
 			break

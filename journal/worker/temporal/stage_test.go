@@ -418,6 +418,16 @@ func (s *stage) decide(id string, landedThere bool) journal.Decision {
 
 func (s *stage) decideAs(id string, verb journal.Verb, mode journal.ReissueMode) journal.Decision {
 	s.t.Helper()
+	out, err := s.store.Decide(s.t.Context(), s.decision(id, verb, mode))
+	if err != nil {
+		s.t.Fatalf("deciding %s: %v", verb, err)
+	}
+	return out
+}
+
+// decision is an operator's word on what is known now.
+func (s *stage) decision(id string, verb journal.Verb, mode journal.ReissueMode) journal.Decision {
+	s.t.Helper()
 	now := s.snap(id)
 	d := journal.Decision{EffectID: id, Verb: verb, Mode: mode, Expected: now.Effect.Version, Digest: now.EvidenceDigest(),
 		Actor:  journal.Actor{Issuer: "https://idp.test", Subject: "olga", Name: "Olga", Roles: []journal.Role{journal.RoleOperator}},
@@ -425,11 +435,7 @@ func (s *stage) decideAs(id string, verb journal.Verb, mode journal.ReissueMode)
 	if verb == journal.VerbCloseLanded {
 		d.ProviderID = "p-1"
 	}
-	out, err := s.store.Decide(s.t.Context(), d)
-	if err != nil {
-		s.t.Fatalf("deciding %s: %v", verb, err)
-	}
-	return out
+	return d
 }
 
 // dispatcher hands over what is due.
