@@ -53,3 +53,26 @@ func Open(name string, c declared.Config) (evidence.Adapter, error) {
 	c.Definition = d
 	return c.Open()
 }
+
+// Unconfirmed is what a pack takes for granted although the vendor's documents do
+// not say it, in one sentence; "" = it lists nothing, or there is no such pack.
+func Unconfirmed(name string) string {
+	const begin = "# Not confirmed by the vendor's documents:"
+	b, err := files.ReadFile(name + ".yaml")
+	if err != nil {
+		return ""
+	}
+	_, rest, found := strings.Cut(string(b), begin)
+	if !found {
+		return ""
+	}
+	var words []string
+	for i, line := range strings.Split(rest, "\n") {
+		text, comment := strings.CutPrefix(line, "#")
+		if i > 0 && (!comment || strings.HasPrefix(text, " - ")) {
+			break
+		}
+		words = append(words, strings.Fields(text)...)
+	}
+	return strings.Join(words, " ")
+}
