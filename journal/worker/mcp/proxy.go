@@ -38,7 +38,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	tools  map[string]bool
-	routes map[string]route // progress token → whom to tell
+	routes map[string]*route // progress token → whom to tell
 }
 
 // route is whom the progress of one call is for.
@@ -46,6 +46,9 @@ type route struct {
 	ctx     context.Context
 	session *mcp.ServerSession
 	token   any
+	pending int           // notifications that were read before the result, and are not passed on yet
+	over    bool          // the result was read: what comes now is too late
+	passed  chan struct{} // closed once the last one is passed on, if somebody waits
 }
 
 // NewProxy connects to the other server and lists its tools. log may be nil.
@@ -53,7 +56,7 @@ func NewProxy(ctx context.Context, to mcp.Transport, log *slog.Logger) (*Proxy, 
 	if log == nil {
 		log = slog.Default()
 	}
-	p := &Proxy{log: log, ended: make(chan struct{}), tools: map[string]bool{}, routes: map[string]route{}}
+	p := &Proxy{log: log, ended: make(chan struct{}), tools: map[string]bool{}, routes: map[string]*route{}}
 	p.client = mcp.NewClient(&mcp.Implementation{Name: "landed-mcp", Version: "v1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: p.progress,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { go p.refresh() },
@@ -61,7 +64,7 @@ func NewProxy(ctx context.Context, to mcp.Transport, log *slog.Logger) (*Proxy, 
 		Capabilities:                &mcp.ClientCapabilities{},
 	})
 	// The connection lasts longer than the call that makes it.
-	peer, err := p.client.Connect(context.WithoutCancel(ctx), rawTransport{to}, nil)
+	peer, err := p.client.Connect(context.WithoutCancel(ctx), rawTransport{to, p}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the MCP server behind the proxy: %w", err)
 	}
@@ -149,16 +152,12 @@ func (p *Proxy) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallTo
 		InputResponses: req.Params.InputResponses, RequestState: req.Params.RequestState,
 	}
 	if token := req.Params.GetProgressToken(); token != nil {
-		mine := journal.NewToken()
+		mine, r := journal.NewToken(), &route{ctx: ctx, session: req.Session, token: token}
 		params.SetProgressToken(mine)
 		p.mu.Lock()
-		p.routes[mine] = route{ctx, req.Session, token}
+		p.routes[mine] = r
 		p.mu.Unlock()
-		defer func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.routes, mine)
-		}()
+		defer p.leave(mine, r)
 	}
 	res, err := p.peer.CallTool(ctx, params)
 	if err != nil {
@@ -176,14 +175,56 @@ func forPeer(meta mcp.Meta) mcp.Meta {
 	return meta
 }
 
+// leave waits until the progress that came before the result is passed on: the
+// SDK hands notifications to their handler some time after it read them.
+func (p *Proxy) leave(token string, r *route) {
+	p.mu.Lock()
+	r.over = true
+	passed := make(chan struct{})
+	if r.passed = passed; r.pending == 0 {
+		close(passed)
+	}
+	p.mu.Unlock()
+	select {
+	case <-passed:
+	case <-p.ended:
+	case <-r.ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.routes, token)
+}
+
+// noticed counts a notification in the order in which it was read.
+func (p *Proxy) noticed(req *jsonrpc.Request) {
+	var params mcp.ProgressNotificationParams
+	if req.Method != "notifications/progress" || json.Unmarshal(req.Params, &params) != nil {
+		return
+	}
+	token, _ := params.ProgressToken.(string)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.routes[token]; r != nil && !r.over {
+		r.pending++
+	}
+}
+
 func (p *Proxy) progress(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	p.mu.Lock()
-	to, ok := p.routes[token]
+	to := p.routes[token]
+	late := to == nil || to.pending == 0
 	p.mu.Unlock()
-	if !ok {
+	if late {
 		return
 	}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if to.pending--; to.pending == 0 && to.over {
+			close(to.passed)
+		}
+	}()
 	params := *req.Params
 	params.ProgressToken = to.token
 	if err := to.session.NotifyProgress(to.ctx, &params); err != nil {
@@ -214,21 +255,31 @@ func exact(res *mcp.CallToolResult) *mcp.CallToolResult {
 	return res
 }
 
-// rawTransport adds metaRaw to the results of tools.
-type rawTransport struct{ mcp.Transport }
+// rawTransport adds metaRaw to the results of tools, and sees messages in their
+// order.
+type rawTransport struct {
+	mcp.Transport
+	proxy *Proxy
+}
 
 func (t rawTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return rawConnection{c}, nil
+	return rawConnection{c, t.proxy}, nil
 }
 
-type rawConnection struct{ mcp.Connection }
+type rawConnection struct {
+	mcp.Connection
+	proxy *Proxy
+}
 
 func (c rawConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
+	if req, ok := msg.(*jsonrpc.Request); ok && err == nil {
+		c.proxy.noticed(req)
+	}
 	resp, ok := msg.(*jsonrpc.Response)
 	if err != nil || !ok || resp.Error != nil {
 		return msg, err
