@@ -74,6 +74,9 @@ type Config struct {
 	// runs under the same key, the next try is not due) before it is told to come
 	// back; default not at all.
 	Wait time.Duration
+	// Stall is how long a client may take none of an answer that streams before it
+	// gets no more of it; default 10 s. The outcome is recorded all the same.
+	Stall time.Duration
 	// Lease is how long a request keeps its effect without a sign of life of this
 	// process; 0 = the journal's default.
 	Lease time.Duration
@@ -100,7 +103,7 @@ func New(c Config) (func(http.Handler) http.Handler, error) {
 		tool: c.Tool, journal: c.Journal, registry: worker.NewRegistry(), routes: routes, client: c.Client, identity: c.Identity,
 		describe: c.Describe, classifier: c.Classifier, retryable: c.Retryable, namespace: c.Namespace, refHeader: c.RefHeader,
 		deskURL: c.DeskURL, docsURL: c.DocsURL, tracked: c.Tracked, maxBody: c.MaxBody, maxAnswer: c.MaxAnswer,
-		lease: c.Lease, wait: c.Wait, retention: c.Retention, log: c.Worker.Logger, keep: keptHeaders(),
+		lease: c.Lease, wait: c.Wait, stall: c.Stall, retention: c.Retention, log: c.Worker.Logger, keep: keptHeaders(),
 	}
 	for _, h := range c.KeepHeaders {
 		g.keep = append(g.keep, textproto.CanonicalMIMEHeaderKey(h))
@@ -145,6 +148,9 @@ func (c Config) withDefaults() Config {
 	if c.MaxAnswer == 0 {
 		c.MaxAnswer = DefaultMaxAnswer
 	}
+	if c.Stall == 0 {
+		c.Stall = 10 * time.Second
+	}
 	if c.Retryable == nil {
 		c.Retryable = []int{http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusTooManyRequests}
 	}
@@ -171,8 +177,8 @@ func (c Config) check() error {
 		return fmt.Errorf("the largest body must lie between 1 and %d bytes: all of it is journaled", LargestBody)
 	case c.MaxAnswer < 0 || c.MaxAnswer > LargestAnswer:
 		return fmt.Errorf("the largest answer to keep must lie between 1 and %d bytes", LargestAnswer)
-	case c.Wait < 0 || c.Lease < 0 || c.Retention < 0:
-		return errors.New("wait, lease and retention can't be negative")
+	case c.Wait < 0 || c.Stall < 0 || c.Lease < 0 || c.Retention < 0:
+		return errors.New("wait, stall, lease and retention can't be negative")
 	}
 	for _, s := range c.Retryable {
 		if s < 400 || s > 499 {

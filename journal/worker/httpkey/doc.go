@@ -82,6 +82,7 @@
 // 100 ms; after that it streams through with its flushes. Up to MaxAnswer of it is
 // recorded; a longer one is passed on, and a replay says that it happened and that
 // its answer was too large to keep. If an answer breaks off, so does the client's.
+// A client that goes away or stalls ends its own answer, not the outcome's record.
 //
 // # Limits
 //

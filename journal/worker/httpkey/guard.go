@@ -49,6 +49,7 @@ type guard struct {
 	maxAnswer  int64
 	lease      time.Duration
 	wait       time.Duration
+	stall      time.Duration
 	retention  time.Duration
 	log        *slog.Logger
 

@@ -1,6 +1,7 @@
 package httpkey
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type recorder struct {
 	w     http.ResponseWriter // the client's
 	add   http.Header         // what is sent besides the handler's headers
 	most  int64
+	stall time.Duration // how long one write to the client may take
 	mu    sync.Mutex
 	head  http.Header // the handler's
 	code  int         // 0 until the handler began to answer
@@ -34,13 +36,14 @@ type recorder struct {
 	body  []byte      // the first most bytes
 	total int64
 	live  bool // the client is being answered
+	gone  bool // and does not take it
 	whole bool // nothing more comes
 	over  bool // nobody may write to the client but who answers in the end
 	timer *time.Timer
 }
 
-func newRecorder(w http.ResponseWriter, add http.Header, most int64) *recorder {
-	return &recorder{w: w, add: add, most: most, head: http.Header{}}
+func newRecorder(w http.ResponseWriter, add http.Header, most int64, stall time.Duration) *recorder {
+	return &recorder{w: w, add: add, most: most, stall: stall, head: http.Header{}}
 }
 
 // Header implements http.ResponseWriter.
@@ -48,6 +51,9 @@ func (c *recorder) Header() http.Header { return c.head }
 
 // WriteHeader implements http.ResponseWriter. Informational answers stay here.
 func (c *recorder) WriteHeader(code int) {
+	if code < 100 || code > 999 {
+		panic(fmt.Sprintf("the handler's status %d is none", code)) // as net/http does
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin(code)
@@ -73,9 +79,31 @@ func (c *recorder) Write(p []byte) (int, error) {
 	c.total += int64(len(p))
 	c.body = append(c.body, p[:min(int64(len(p)), room)]...)
 	if c.live {
-		_, _ = c.w.Write(p)
+		c.pass(p)
 	}
 	return len(p), nil
+}
+
+// pass sends to the client, as long as it takes what is sent: one that stalls must
+// not keep the outcome from being recorded either.
+func (c *recorder) pass(p []byte) {
+	if c.gone {
+		return
+	}
+	control := http.NewResponseController(c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(c.stall)) // not every server can; net/http lifts it for the next request
+	_, err := c.w.Write(p)
+	c.gone = err != nil
+}
+
+// flush sends what net/http holds.
+func (c *recorder) flush() {
+	if c.gone {
+		return
+	}
+	control := http.NewResponseController(c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(c.stall))
+	c.gone = control.Flush() != nil
 }
 
 // Flush implements http.Flusher.
@@ -85,7 +113,7 @@ func (c *recorder) Flush() {
 	c.begin(http.StatusOK)
 	switch {
 	case c.live:
-		_ = http.NewResponseController(c.w).Flush()
+		c.flush()
 	case c.passes() && c.timer == nil:
 		c.timer = time.AfterFunc(holdFor, c.lateStart)
 	}
@@ -102,7 +130,7 @@ func (c *recorder) lateStart() {
 		return
 	}
 	c.goLive()
-	_ = http.NewResponseController(c.w).Flush()
+	c.flush()
 }
 
 // goLive sends what was held.
@@ -120,7 +148,7 @@ func (c *recorder) goLive() {
 	}
 	c.w.WriteHeader(c.code)
 	if len(c.body) > 0 {
-		_, _ = c.w.Write(c.body)
+		c.pass(c.body)
 	}
 }
 

@@ -37,7 +37,7 @@ func (g *guard) run(ctx context.Context, call worker.Call) (worker.Outcome, erro
 		return worker.Outcome{}, worker.Refused(err, true)
 	}
 	now := time.Now()
-	rec := newRecorder(x.w, g.marks(grant.EffectID(), now), g.maxAnswer)
+	rec := newRecorder(x.w, g.marks(grant.EffectID(), now), g.maxAnswer, g.stall)
 	x.begin(rec)
 	if !g.tracked {
 		if err := worker.Sending(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -187,6 +188,75 @@ func TestStream_CutBody(t *testing.T) {
 	var rows int
 	if err := s.Pool().QueryRow(t.Context(), "select count(*) from effects").Scan(&rows); err != nil || rows != 1 || u.count() != 1 {
 		t.Errorf("%d effects, %d requests, %v", rows, u.count(), err)
+	}
+}
+
+// TestJ19_ClientStalls: a client that reads nothing of an answer that is larger
+// than what networks hold keeps neither the upstream nor the record waiting.
+func TestJ19_ClientStalls(t *testing.T) {
+	t.Parallel()
+	const size = 40 << 20
+	sent := make(chan error, 1)
+	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		part := make([]byte, 1<<20)
+		for range size / len(part) {
+			if _, err := w.Write(part); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	})
+	s := openStore(t)
+	c := config(s)
+	c.Stall, c.Tool.ClientTimeout = 300*time.Millisecond, 60*time.Second
+	front := proxy(t, c, u.URL)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(front.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, "POST /report HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_1\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 2\r\n\r\n{}")
+	if err := <-sent; err != nil {
+		t.Errorf("the upstream was kept from writing: %v", err)
+	}
+	var g got
+	eventually(t, "a record", func() bool {
+		g = post(t, front.URL+"/report", "k", "{}")
+		return g.status != 409
+	})
+	g.is(t, 200, "answer_not_kept", false)
+	if u.count() != 1 {
+		t.Errorf("%d requests", u.count())
+	}
+}
+
+// TestStream_KeptConnection: a connection that carried a stream serves the next
+// request after the time in which a client may stall.
+func TestStream_KeptConnection(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 200_000)
+	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, large) })
+	c := config(openStore(t))
+	c.Stall = 50 * time.Millisecond
+	front := proxy(t, c, u.URL)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for i := range 2 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/x", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Idempotency-Key", strings.Repeat("k", i+1))
+		res, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(res.Body); err != nil || string(body) != large {
+			t.Errorf("request %d: %d bytes, %v", i, len(body), err)
+		}
+		_ = res.Body.Close()
+		<-time.After(2 * c.Stall)
 	}
 }
 
