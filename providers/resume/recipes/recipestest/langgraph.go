@@ -61,8 +61,15 @@ func (g *agentServer) thread(next func(http.ResponseWriter, *http.Request, strin
 	}
 }
 
-func (g *agentServer) list(w http.ResponseWriter, _ *http.Request, effect string, _ *run) {
-	answer(w, http.StatusOK, "application/json", append([]object{}, g.runs[effect]...))
+// underWay is the time before the run interrupts itself.
+func (r *run) underWay() bool { return !r.waits && !r.ended && len(r.seen) == 0 }
+
+func (g *agentServer) list(w http.ResponseWriter, _ *http.Request, effect string, run *run) {
+	first := object{"run_id": "run-0", "thread_id": effect, "status": "success", "metadata": object{}}
+	if run.underWay() {
+		first["status"] = "running"
+	}
+	answer(w, http.StatusOK, "application/json", append([]object{first}, g.runs[effect]...))
 }
 
 // state has an answered interrupt listed as well, with its result.
@@ -76,7 +83,7 @@ func (g *agentServer) state(w http.ResponseWriter, _ *http.Request, effect strin
 			"interrupts": []object{{"id": "fedcba9876543210fedcba9876543210", "value": object{"effect_id": effect}}}})
 	}
 	switch {
-	case run.ended:
+	case run.ended || run.underWay(): // with durability exit nothing is to be seen of a run before it ends
 		answer(w, http.StatusOK, "application/json", object{"values": object{}, "next": []string{}, "tasks": []object{}, "metadata": object{}})
 		return
 	case run.waits:
@@ -106,7 +113,7 @@ func (g *agentServer) create(w http.ResponseWriter, r *http.Request, effect stri
 		http.Error(w, fmt.Sprintf("No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", in.AssistantID), http.StatusNotFound)
 		return
 	}
-	if (run.busy || !run.waits && len(run.seen) == 0) && in.Multitask == "reject" { // another run is under way
+	if (run.busy || run.underWay()) && in.Multitask == "reject" { // another run is under way
 		http.Error(w, "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.", http.StatusUnprocessableEntity)
 		return
 	}
