@@ -63,6 +63,7 @@ type commands struct {
 	Token   tokenCmd   `cmd:"" help:"Manage the workers' bearer tokens."`
 	Effects effectsCmd `cmd:"" help:"List, show and decide effects."`
 	Audit   auditCmd   `cmd:"" help:"Export, verify and checkpoint the audit trail."`
+	Guide   guideCmd   `cmd:"" help:"Print what a worker must set at a provider so that its effects can be found, with code that runs."`
 	Recover recoverCmd `cmd:"" help:"End the quarantine after a restore or failover."`
 	Proxy   proxyCmd   `cmd:"" help:"Guard an HTTP service that has no idempotency: Idempotency-Key in front of it, journaled."`
 	Bench   benchCmd   `cmd:"" help:"Measure, on a private Postgres of its own."`

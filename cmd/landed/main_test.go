@@ -53,6 +53,8 @@ func TestExitStatus(t *testing.T) {
 		{"unknown flag", []string{"serve", "--port", "1"}, exitUsage, "unknown flag"},
 		{"missing configuration", []string{"serve"}, exitUsage, "--config"},
 		{"unreadable configuration", []string{"check", "--config", "main.go"}, exitFailed, "main.go"},
+		{"a guide that does not exist", []string{"guide", "stripes"}, exitUsage, "there is no guide \"stripes\", there are adyen.transfer, "},
+		{"a language that has none", []string{"guide", "stripe", "--lang", "cobol"}, exitUsage, "--lang must be one of"},
 		{"busy address", []string{"demo", "--listen", "256.0.0.1:1"}, exitFailed, "listening on 256.0.0.1:1"},
 		{"bad external address", []string{"demo", "--listen", "127.0.0.1:0", "--url", "ftp://x"}, exitFailed, "must be an address that browsers use"},
 		{"the agent's own argument", []string{demo.AgentArg}, exitFailed, ""},

@@ -54,7 +54,10 @@ func window(t Tool, before, after string) string {
 	if t.Class != journal.ClassProviderIdempotent {
 		return ""
 	}
-	return before + fmt.Sprintf("%dh", (t.KeyWindow+time.Hour-1)/time.Hour) + after
+	if t.KeyWindow%time.Hour == 0 {
+		return before + fmt.Sprintf("%dh", t.KeyWindow/time.Hour) + after
+	}
+	return before + fmt.Sprintf("%ds", t.KeyWindow/time.Second) + after
 }
 
 func pythonBody(r request, s syntax) string {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/landedhq/landed/handlers/api/apitest"
@@ -264,6 +265,7 @@ func TestExamplesRun(t *testing.T) {
 			for _, name := range Names() {
 				r.judge(name, said[name])
 			}
+			r.toolsKnown()
 			r.rowFound("order-17")
 			for name, l := range r.run(start, "order-17", Names()...) { // the same run once more
 				if l.Status != "done" || len(r.rec.take(name)) > 0 {
@@ -302,6 +304,31 @@ func (r *rig) judge(name string, said line) {
 	r.look(g, s, got[0], ref)
 	checkWriter(r.T, name, got[0], ref)
 	feed(r.T, g, got[0], ref)
+}
+
+// toolsKnown compares what the workers registered with what the guides say.
+func (r *rig) toolsKnown() {
+	r.Helper()
+	tools, err := r.store.Tools(r.Context())
+	if err != nil {
+		r.Fatal(err)
+	}
+	var got, want []string
+	for _, t := range tools {
+		got = append(got, fmt.Sprint(t.Name, t.Class, t.KeyWindow, t.Provider, t.ClientTimeout))
+	}
+	for _, name := range Names() {
+		g, err := Of(name)
+		if err != nil {
+			r.Fatal(err)
+		}
+		want = append(want, fmt.Sprint(name, g.Tool.Class, g.Tool.KeyWindow, name, clientTimeout))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Errorf("the tools that were registered (-guide +journal):\n%s", diff)
+	}
 }
 
 // look checks each field of the instruction.

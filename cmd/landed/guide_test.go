@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func guideOutput(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs output
+	if err := run(t.Context(), append([]string{"guide"}, args...), stdio{strings.NewReader(""), &out, &errs}); err != nil {
+		t.Fatalf("landed guide %v: %v\n%s", args, err, errs.String())
+	}
+	return out.String()
+}
+
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name        string
+		args        []string
+		holds, lack []string
+	}{
+		{"the list", nil, []string{"| Stripe | `stripe` | `provider_idempotent` | 24 h |", "| Freshdesk | `freshdesk.ticket` | `at_most_once` |  | never |"}, []string{"```"}},
+		{"one, in all languages", []string{"stripe"}, []string{"# Stripe (`stripe`)", "metadata[landed_ref]", "```go\n", "```python\n", "```java\n"}, []string{"func main()"}},
+		{"two, in one", []string{"stripe", "sql", "--lang", "go"}, []string{"# Stripe", "# A table in PostgreSQL", "func stripeTool(", "func main()"}, []string{"```python", "```java"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			got := guideOutput(t, row.args...)
+			for _, s := range row.holds {
+				if !strings.Contains(got, s) {
+					t.Errorf("it lacks %q", s)
+				}
+			}
+			for _, s := range row.lack {
+				if strings.Contains(got, s) {
+					t.Errorf("it holds %q", s)
+				}
+			}
+		})
+	}
+}
+
+func TestGuideJSON(t *testing.T) {
+	t.Parallel()
+	type one struct {
+		Name  string
+		Tool  struct{ Class, KeyWindow string }
+		Files map[string][]struct{ Name, Content string }
+	}
+	var all, stripe []one
+	if err := json.Unmarshal([]byte(guideOutput(t, "--format", "json")), &all); err != nil || len(all) < 30 || len(all[0].Files) != 0 {
+		t.Errorf("%d guides, %v", len(all), err)
+	}
+	if err := json.Unmarshal([]byte(guideOutput(t, "stripe", "--lang", "java", "--format", "json")), &stripe); err != nil || len(stripe) != 1 {
+		t.Fatalf("%d guides, %v", len(stripe), err)
+	}
+	var names []string
+	for _, f := range stripe[0].Files["java"] {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "StripeTool.java Tools.java Send.java Main.java" || stripe[0].Tool.Class != "provider_idempotent" {
+		t.Errorf("%+v with the files %s", stripe[0].Tool, got)
+	}
+}
