@@ -116,10 +116,9 @@ func (c Config) checkAddress() error {
 // many somebody thinks that it counts.
 func (d *Definition) pick(given []string) (*definition.Auth, error) {
 	var ways []string
-	for _, a := range d.auth {
-		uses := slices.Sorted(slices.Values(a.Uses()))
+	for i, uses := range d.Ways() {
 		if slices.Equal(uses, given) {
-			return a, nil
+			return d.auth[i], nil
 		}
 		if len(uses) == 0 {
 			ways = append(ways, "none")

@@ -34,6 +34,7 @@ address:
   run: {type: string, about: "the run"}
   step: {type: int, default: "1", about: "the step"}
 example: {run: r1}
+setup: [It waits.]
 says: '${body.?error.orValue("")}'
 checks:
   - id: state

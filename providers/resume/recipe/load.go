@@ -42,6 +42,19 @@ func (d *Definition) Version() string { return d.file.Version }
 // SHA256 is the hash of the file's bytes, in hex.
 func (d *Definition) SHA256() string { return d.sha256 }
 
+// Setup says, in sentences for people, what the workflow does to wait and what is
+// set up at the runtime.
+func (d *Definition) Setup() []string { return slices.Clone(d.file.Setup) }
+
+// Ways lists the ways of proving who sends, by the secrets that each needs.
+func (d *Definition) Ways() [][]string {
+	var out [][]string
+	for _, a := range d.auth {
+		out = append(out, slices.Sorted(slices.Values(a.Uses())))
+	}
+	return out
+}
+
 // Params lists the parameters by name.
 func (d *Definition) Params() []definition.ParamInfo { return d.file.Params.List() }
 
@@ -136,6 +149,9 @@ func (c *compiler) head() {
 	}
 	if len(f.Auth) == 0 {
 		c.Src.Fail("auth", "is missing: list the ways of proving who sends, [{kind: none}] if there is none")
+	}
+	if len(f.Setup) == 0 {
+		c.Src.Fail("setup", "is missing: say what the workflow does to wait for this")
 	}
 	f.Params.Check(c.Src)
 }

@@ -46,6 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		{"dedupe without the id", []string{`headers: {X-Key: "${id}"}`, `headers: {X-Key: "id"}`}, "dedupe:", []string{"no ${id}"}},
 		{"dedupe nowhere", []string{"place: header", "place: cookie"}, "dedupe:", []string{"none of json, header, query"}},
 		{"no dedupe and no word about it", []string{"dedupe: {place: header, name: X-Key, about: \"a repeat is ignored for a day\"}\n", "", "residual: Nothing.\n", ""}, "", []string{"residual", "has seen"}},
+		{"no word about waiting", []string{"setup: [It waits.]\n", ""}, "", []string{"setup", "to wait for this"}},
 		{"buffers unsaid", []string{"buffers: false\n", ""}, "", []string{"buffers", "is missing"}},
 		{"confirms unsaid", []string{"confirms: false\n", ""}, "", []string{"confirms", "is missing"}},
 		{"confirms without a rule", []string{"confirms: false", "confirms: true"}, "confirms:", []string{"no rule"}},

@@ -17,6 +17,7 @@ type file struct {
 	// is required.
 	Address definition.Params `yaml:"address"`
 	Example map[string]any    `yaml:"example"` // an address, for people; checked
+	Setup   []string          `yaml:"setup"`   // what the workflow does to wait, and what is set up at the runtime
 
 	Checks  []checkBlock `yaml:"checks"`
 	Deliver deliverBlock `yaml:"deliver"`

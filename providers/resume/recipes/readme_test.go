@@ -34,7 +34,7 @@ func promises(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("| recipe | what is called | knows the id | kept until the wait | tells that it goes on | tried by `check` |\n| --- | --- | --- | --- | --- | --- |\n")
-	var left, addresses strings.Builder
+	var left, addresses, setup, config strings.Builder
 	for _, name := range recipes.Names() {
 		d, err := recipes.Load(name)
 		if err != nil {
@@ -48,8 +48,33 @@ func promises(t *testing.T) string {
 		}
 		fmt.Fprintf(&left, "%s\n", strings.TrimSpace(s.Residual))
 		fmt.Fprintf(&addresses, "- `%s`: %s\n", name, members(d))
+		fmt.Fprintf(&setup, "- `%s`: %s\n", name, strings.Join(d.Setup(), " "))
+		fmt.Fprintf(&config, "- `%s`: %s\n", name, settings(d))
 	}
-	return b.String() + "\nWhat is left to the consumer:\n\n" + left.String() + "\nWhat `begin`'s `resume` has beside `to`:\n\n" + addresses.String()
+	return b.String() + "\nWhat the workflow does to wait, and what is set up for it:\n\n" + setup.String() + "\nWhat is left to the consumer:\n\n" + left.String() +
+		"\nWhat `begin`'s `resume` has beside `to`:\n\n" + addresses.String() + "\nWhat the configuration gives, and which secrets together:\n\n" + config.String()
+}
+
+func settings(d *recipe.Definition) string {
+	var out, ways []string
+	for _, p := range d.Params() {
+		s := fmt.Sprintf("`%s`, %s", p.Name, p.About)
+		switch {
+		case p.Secret:
+			s += " (secret)"
+		case !p.Required:
+			s += fmt.Sprintf(" (default `%q`)", p.Default)
+		}
+		out = append(out, s)
+	}
+	for _, w := range d.Ways() {
+		if len(w) == 0 {
+			ways = append(ways, "none")
+			continue
+		}
+		ways = append(ways, "`"+strings.Join(w, "` and `")+"`")
+	}
+	return strings.Join(out, "; ") + ". Secrets: " + strings.Join(ways, ", or ")
 }
 
 func members(d *recipe.Definition) string {
