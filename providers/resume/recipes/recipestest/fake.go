@@ -55,7 +55,7 @@ type Dialect struct {
 
 // Dialects are the runtimes of all recipes.
 func Dialects() []Dialect {
-	return []Dialect{inngestSignal(), inngestEvent(), restateAwakeable(), camundaMessage(), camundaCorrelation(), langgraph(), hatchet()}
+	return []Dialect{inngestSignal(), inngestEvent(), restateAwakeable(), restateHandler(), camundaMessage(), camundaCorrelation(), langgraph(), hatchet()}
 }
 
 // Fault is what goes wrong before the runtime sees a request.
