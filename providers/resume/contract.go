@@ -66,7 +66,8 @@ type Receipt struct {
 type Failure struct {
 	Outcome    journal.HandoverOutcome
 	RetryAfter time.Duration // what the runtime asked for; 0 = nothing
-	// Stop: the endpoint wants nothing more, of anything (410).
+	// Stop: the endpoint wants nothing more, of anything (410). It holds for a target
+	// with one endpoint, a Challenger; of others only this resolution is gone.
 	Stop bool
 	Err  error // never holds a secret
 }

@@ -157,7 +157,7 @@ func (d *Dispatcher) result(ctx context.Context, h journal.Handover) journal.Han
 	}
 	f := failure(err)
 	r.Outcome, r.Detail = f.Outcome, clean(f.Error())
-	if f.Stop {
+	if _, one := d.targets[name].(Challenger); one && f.Stop {
 		d.stop(ctx, name, r.Detail)
 	}
 	r.State, r.NextIn = next(h, f, d.jitter())
