@@ -305,11 +305,7 @@ func (u *unit) lastingAt(v *types.Var, path string) bool {
 		return true
 	}
 	for _, d := range u.defs[v] {
-		if d.path != path || d.adds {
-			continue
-		}
-		call, ok := ast.Unparen(orNil(d.value)).(*ast.CallExpr)
-		if d.value == nil || ok && u.outside(call) {
+		if d.path == path && !d.adds && u.outside(d.value) {
 			return true
 		}
 	}
@@ -323,12 +319,22 @@ func orNil(e ast.Expr) ast.Expr {
 	return e
 }
 
-// outside reports whether a call brings something that the analyzer can't see the
-// making of: a look-up.
-func (u *unit) outside(call *ast.CallExpr) bool {
-	f := u.callee(call)
-	if f == nil || u.freshness(f) != "" || passes(pkgPath(f)) || pkgPath(f) == "time" {
+// outside reports whether a value is one that the analyzer can't see the making of:
+// a look-up.
+func (u *unit) outside(e ast.Expr) bool {
+	if e == nil {
+		return true
+	}
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
 		return false
+	}
+	f := u.callee(call)
+	if f == nil || u.freshness(f) != "" || passes(pkgPath(f)) || pkgPath(f) == "time" || u.library.MatchString(pkgPath(f)) {
+		return false
+	}
+	if s, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && stringer(f.Name()) && u.TypesInfo.Selections[s] != nil {
+		return u.outside(s.X)
 	}
 	s := u.summary(f)
 	return s == nil || len(s.Results) == 0

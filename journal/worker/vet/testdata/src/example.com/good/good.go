@@ -89,8 +89,13 @@ func (s *service) inRow(ctx context.Context, id string) error {
 	return err
 }
 
+type (
+	finder  service
+	creator service
+)
+
 // A key that is minted only if none was stored, in a job that is tried again.
-func (s *service) foundOrMade(ctx context.Context, j *river.Job[job]) error {
+func (s *finder) Work(ctx context.Context, j *river.Job[job]) error {
 	key, err := s.db.Load(ctx, j.Args.OrderID)
 	if err != nil {
 		return err
@@ -105,7 +110,7 @@ func (s *service) foundOrMade(ctx context.Context, j *river.Job[job]) error {
 	return err
 }
 
-func (s *service) getOrCreate(ctx context.Context, j *river.Job[job]) error {
+func (s *creator) Work(ctx context.Context, j *river.Job[job]) error {
 	key, err := s.db.GetOrCreate(ctx, j.Args.OrderID, uuid.NewString())
 	if err != nil {
 		return err
@@ -173,7 +178,8 @@ func (s *service) mapped(ctx context.Context, order, note string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.w.Do(ctx, worker.Call{Run: worker.Run{RootRun: "run-7"}, Step: "refund", Item: order, Args: args})
+	sum := sha256.Sum256([]byte(order))
+	_, err = s.w.Do(ctx, worker.Call{Run: worker.Run{RootRun: "run-7"}, Step: "refund", Item: hex.EncodeToString(sum[:]), Args: args})
 	return err
 }
 
@@ -203,6 +209,27 @@ func (s *service) each(ctx context.Context, db store, ids []string) error {
 		}
 	}
 	return nil
+}
+
+// A step is no part of a key that is given, and may be anything.
+func (s *service) given(ctx context.Context, key string) error {
+	_, err := s.w.Do(ctx, worker.Call{Key: key, Step: uuid.NewString()})
+	return err
+}
+
+// One provider after the other, each under a key of its own, is no retry.
+func mirrors(ctx context.Context, c *http.Client, urls []string) error {
+	for _, url := range urls {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Idempotency-Key", uuid.NewString())
+		if _, err := c.Do(req); err == nil {
+			return nil
+		}
+	}
+	return context.DeadlineExceeded
 }
 
 // A provider's key minted before the retry.

@@ -28,6 +28,12 @@ func (a *agent) random(ctx context.Context) error {
 	return err
 }
 
+func (a *agent) text(ctx context.Context) error {
+	key := uuid.New().String() // want `the key is made by uuid.New, a new id`
+	_, err := a.w.Do(ctx, worker.Call{Key: key})
+	return err
+}
+
 func (a *agent) clock(ctx context.Context) error {
 	key := "pay-" + strconv.FormatInt(time.Now().UnixNano(), 10) // want `the key is made by time.Now, the present time`
 	_, err := a.w.Do(ctx, worker.Call{Key: key})

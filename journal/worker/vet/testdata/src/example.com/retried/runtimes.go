@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	machinery "github.com/RichardKnop/machinery/v2"
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
@@ -79,6 +80,15 @@ func (m *mailer) step(ctx dbos.Context, order string) (worker.Answer, error) {
 func (m *mailer) greet(ctx restate.Context, name string) error {
 	_, err := m.w.Do(context.Background(), worker.Call{Key: uuid.NewString()}) // want `mailer.greet is a Restate handler, which starts over`
 	return err
+}
+
+func (m *mailer) queue(ctx context.Context, e events.SQSEvent) error {
+	for _, r := range e.Records {
+		if _, err := m.w.Do(ctx, worker.Call{Key: r.MessageId + uuid.NewString()}); err != nil { // want `mailer.queue handles messages of SQS, which come again`
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *mailer) task(order string) error {
