@@ -283,7 +283,7 @@ func TestPython_J01_GraphKilledAtAnyLine(t *testing.T) {
 		t.Fatalf("%d and %d lines are counted: the tracer sees too little", pausing, resuming)
 	}
 
-	stride, from := 16, rand.IntN(16)
+	stride, from := 25, rand.IntN(25)
 	if os.Getenv(killEveryLine) == "1" {
 		stride, from = 1, 0
 	}
