@@ -114,6 +114,7 @@ func (x *execution) await(ctx workflow.Context, effect string, after int64) (int
 // ask asks the journal once. An error is no answer: the next look asks again.
 func ask(ctx workflow.Context, effect string, after int64) int64 {
 	o := workflow.GetActivityOptions(ctx)
+	ctx = workflow.WithValue(ctx, executionKey{}, (*execution)(nil)) // it is not the effect's activity
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: o.TaskQueue, StartToCloseTimeout: askTimeout, ScheduleToCloseTimeout: askTries * askTimeout,
 		RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: askTries}, Summary: "is there a decision?",
