@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,31 @@ func registerKeyed(w sdkworker.Worker) { w.RegisterWorkflow(KeyedFlow) }
 
 // SleepyFlow does nothing until it is cancelled.
 func SleepyFlow(ctx workflow.Context) error { return workflow.Sleep(ctx, time.Hour) }
+
+// HandlerFlow has an update handler of its own.
+func HandlerFlow(ctx workflow.Context, how string) error {
+	handle := func(ctx workflow.Context, _ map[string]any) (map[string]bool, error) {
+		switch how {
+		case "fails":
+			return nil, errors.New("no idea what that is")
+		case "takes its time":
+			return nil, workflow.Sleep(ctx, time.Hour)
+		case "says resumed":
+			return map[string]bool{"resumed": true}, nil
+		}
+		return nil, nil
+	}
+	o := workflow.UpdateHandlerOptions{}
+	if how == "rejects" {
+		o.Validator = func(map[string]any) error { return errors.New("not now") }
+	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, "landed", handle, o); err != nil {
+		return err
+	}
+	return workflow.Sleep(ctx, time.Hour)
+}
+
+func registerHandlers(w sdkworker.Worker) { w.RegisterWorkflow(HandlerFlow) }
 
 func registerSleepy(w sdkworker.Worker) { w.RegisterWorkflow(SleepyFlow) }
 

@@ -310,6 +310,33 @@ func TestByUpdate_NobodyHandlesIt(t *testing.T) {
 	}
 }
 
+// Handlers of a workflow's own: only the one that says so has resumed.
+func TestByUpdate_HandlersOfOthers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t).withTool()
+	s.work(role{bare: true, wf: registerHandlers})
+	for _, row := range []struct {
+		how  string
+		want journal.HandoverOutcome
+	}{
+		{"rejects", journal.HandoverNotWaiting},
+		{"fails", journal.HandoverNotWaiting},
+		{"takes its time", journal.HandoverAccepted},
+		{"says nothing", journal.HandoverAccepted},
+		{"says resumed", journal.HandoverResumed},
+	} {
+		t.Run(row.how, func(t *testing.T) {
+			run := s.begin(row.how, HandlerFlow, row.how)
+			s.until("its handler is there", func() bool { return s.countEvents(run, enumspb.EVENT_TYPE_TIMER_STARTED) == 1 })
+			id := s.parkByHand("key of "+row.how, `{"to":"temporal","workflow_id":"`+row.how+`","update":"landed"}`)
+			s.decide(id, true)
+			if got := s.deliver(id); got != row.want {
+				t.Errorf("handed over: %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
 // A reset runs the workflow again from an earlier point: what was recorded is
 // returned, and nothing is sent twice. The message that its run had seen would be
 // taken a second time (the server forgets request ids at a reset), and changes
