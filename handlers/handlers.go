@@ -12,6 +12,7 @@ import (
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/guide"
 	"github.com/landedhq/landed/providers/resume"
 	"github.com/landedhq/landed/static"
 	"github.com/landedhq/landed/web"
@@ -103,8 +104,10 @@ type Config struct {
 	WebhookKeys func() ([]string, error)
 	// Providers may be none, but not nil.
 	Providers Providers
-	Login     Login
-	API       API // nil = no worker API here
+	// Guides say what workers must set, by provider; one that is not there gives none.
+	Guides map[string]guide.Guide
+	Login  Login
+	API    API // nil = no worker API here
 	// Actor and FormToken read the session that the login middleware found.
 	Actor     func(echo.Context) (journal.Actor, bool)
 	FormToken func(echo.Context) string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/guide"
 	"github.com/landedhq/landed/web"
 )
 
@@ -19,6 +20,7 @@ type providerView struct {
 	sheet evidence.Sheet
 	state journal.ProviderState
 	use   evidence.Use
+	guide *guide.Guide // nil = its adapter gives none
 }
 
 // providerList shows every configured provider.
@@ -50,7 +52,11 @@ func (s *server) loadProviders(ctx context.Context) ([]providerView, error) {
 			return nil, fmt.Errorf("loading the state of provider %s: %w", name, err)
 		}
 		use, _ := s.cfg.Providers.Use(name)
-		out = append(out, providerView{name: name, sheet: sheet, state: state, use: use})
+		one := providerView{name: name, sheet: sheet, state: state, use: use}
+		if g, ok := s.cfg.Guides[name]; ok {
+			one.guide = &g
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }

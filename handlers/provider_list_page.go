@@ -40,7 +40,7 @@ func providersSummary(list []providerView) string {
 func providerCard(k clock, one providerView, v tryView) web.ProviderCard {
 	return web.ProviderCard{
 		ID: one.name, Name: line(one.name), Kind: line(one.sheet.Kind), Mode: modeBadge(one.sheet.Mode), Looks: lookupSentence(one.sheet.Class),
-		Health: providerHealth(k, one), Pace: pacePanel(k, one), Lag: lagPanel(k, one), Sheet: sheetRows(one.sheet), Try: tryBox(k, one, v),
+		Health: providerHealth(k, one), Pace: pacePanel(k, one), Lag: lagPanel(k, one), Sheet: sheetRows(one.sheet), Guide: providerGuide(one.name, one.guide), Try: tryBox(k, one, v),
 	}
 }
 

@@ -138,6 +138,7 @@ func TestNewProviderListPageWhole(t *testing.T) {
 				{Name: "Repeats of one key", Value: []web.Text{web.Plain("not dropped")}, Means: "The provider takes a repeat as new: it would happen twice."},
 				{Name: "Adapter", Value: []web.Text{web.Plain("imap 3")}, Means: "The version changes when the way of looking changes; it is kept with every piece of evidence."},
 			},
+			Guide: web.ProviderGuide{NoAdvice: noGuide},
 			Try: web.TryBox{URL: "/providers#try-sent-mail", Provider: "sent-mail", Since: []web.Option{{Value: "1h", Text: "1 hour"},
 				{Value: "6h", Text: "6 hours"}, {Value: "24h", Text: "1 day", Selected: true}, {Value: "168h", Text: "7 days"},
 				{Value: "720h", Text: "30 days"}, {Value: "2160h", Text: "90 days"}}},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/guide"
 	"github.com/landedhq/landed/web"
 )
 
@@ -45,6 +46,7 @@ type fakeJournal struct {
 	team      fakeTeam
 	// configured are the providers, asked at try.
 	configured map[string]providerView
+	guides     map[string]guide.Guide
 	try        func(ref string, since time.Duration) (evidence.Facts, evidence.Question, error)
 }
 
@@ -198,7 +200,7 @@ func newSite(t *testing.T, f *fakeJournal, roles ...journal.Role) site {
 func newSiteAs(t *testing.T, f *fakeJournal, s session, external string) site {
 	t.Helper()
 	e, err := New(Config{
-		Journal: f, Decider: f, Looker: f, Providers: f, Login: s, ExternalURL: external,
+		Journal: f, Decider: f, Looker: f, Providers: f, Guides: f.guides, Login: s, ExternalURL: external,
 		Actor:      func(echo.Context) (journal.Actor, bool) { return s.who, !s.nobody },
 		FormToken:  func(echo.Context) string { return testToken },
 		FreshLogin: func(to string) string { return "/login?fresh=1&to=" + url.QueryEscape(to) },

@@ -27,6 +27,7 @@ type ProviderCard struct {
 	Pace   PacePanel
 	Lag    LagPanel
 	Sheet  []SheetRow
+	Guide  ProviderGuide
 	Try    TryBox
 }
 

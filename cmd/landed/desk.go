@@ -23,6 +23,7 @@ import (
 	"github.com/landedhq/landed/providers/alert"
 	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/providers/evidence/graph"
+	"github.com/landedhq/landed/providers/evidence/guide"
 	"github.com/landedhq/landed/providers/resume"
 )
 
@@ -37,6 +38,7 @@ type desk struct {
 	login     *login.Login
 	notifier  *alert.Notifier
 	adapters  map[string]evidence.Adapter
+	guides    map[string]guide.Guide
 	sinks     []alert.Sink
 	targets   []resume.Target
 	resumer   *resume.Dispatcher
@@ -61,6 +63,7 @@ func newDesk(ctx context.Context, cfg *config.Config, x demo.Extras, log *slog.L
 	if d.adapters, err = openAdapters(cfg); err != nil {
 		return nil, err
 	}
+	d.guides = guidesOf(d.adapters, log)
 	if d.sinks, err = openSinks(cfg); err != nil {
 		return nil, err
 	}
@@ -105,7 +108,7 @@ func (d *desk) registerTools(ctx context.Context) error {
 // routes builds the web server's routes.
 func (d *desk) routes() (*echo.Echo, error) {
 	return handlers.New(handlers.Config{
-		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Providers: d.collector, Targets: d.resumer.Targets(), WebhookKeys: d.webhookKeys,
+		Journal: d.store, Decider: pageDecider{d.decider}, Looker: pageLooker{d.collector}, Providers: d.collector, Guides: d.guides, Targets: d.resumer.Targets(), WebhookKeys: d.webhookKeys,
 		Login: d.login, API: d.api,
 		Actor: login.Actor, FormToken: login.FormToken, FreshLogin: login.FreshURL, ExternalURL: d.cfg.ExternalURL, EvidenceHosts: d.evidenceHosts(),
 		Ready: d.store.Ping, Log: d.log,

@@ -4,9 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
+	"github.com/landedhq/landed/providers/evidence"
 	"github.com/landedhq/landed/providers/evidence/guide"
 )
+
+// guidesOf are the guides of the configured providers, with their real settings. One
+// that can't be made is left out: nothing but a page needs it.
+func guidesOf(adapters map[string]evidence.Adapter, log *slog.Logger) map[string]guide.Guide {
+	out := map[string]guide.Guide{}
+	for name, a := range adapters {
+		g, ok, err := guide.For(a)
+		if err != nil {
+			log.Warn("the writer's guide of a provider can't be made", "provider", name, "error", err)
+		} else if ok {
+			out[name] = g
+		}
+	}
+	return out
+}
 
 type guideCmd struct {
 	Name   []string `arg:"" optional:"" help:"Guides, e.g. stripe or redmine.issue; none = the list of them."`

@@ -2,8 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/evidence"
+	"github.com/landedhq/landed/providers/evidence/declared"
+	"github.com/landedhq/landed/providers/evidence/imap"
+	"github.com/landedhq/landed/providers/evidence/packs"
 )
 
 func guideOutput(t *testing.T, args ...string) string {
@@ -65,3 +72,31 @@ func TestGuideJSON(t *testing.T) {
 		t.Errorf("%+v with the files %s", stripe[0].Tool, got)
 	}
 }
+
+// The desk shows the settings of the configured provider, not those of the example.
+func TestGuidesOfConfiguredProviders(t *testing.T) {
+	t.Parallel()
+	d, err := packs.Load("redmine.issue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk, err := declared.Config{Definition: d, Params: map[string]string{"url": "https://desk.example.com", "field": "42"},
+		Secrets: map[string]evidence.Secret{"api_key": evidence.Fixed("x")}}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mail, err := imap.Config{Address: "imap.example.com:993", Username: "u", Password: evidence.Fixed("x"), Carrier: imap.Carrier{RefHeader: "X-Acme-Ref"}}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := guidesOf(map[string]evidence.Adapter{"desk": desk, "mail": mail, "own": mute{mail}}, slog.New(slog.DiscardHandler))
+	if len(got) != 2 || got["desk"].Fields[0].Name != "issue.custom_fields[] (an object with id 42)" || got["mail"].Fields[1].Name != "X-Acme-Ref" {
+		t.Errorf("%+v", got)
+	}
+	if m := got["mail"]; m.Tool.Class != journal.ClassAtMostOnce || m.BelievedAfter != 0 {
+		t.Errorf("a Sent folder that nobody fills for certain: %+v", m.Tool)
+	}
+}
+
+// mute is an adapter without an instruction.
+type mute struct{ evidence.Adapter }

@@ -112,11 +112,11 @@ func classFor(sheet evidence.Sheet) Tool {
 	switch {
 	case sheet.Native.Header != "" && sheet.Native.Window > 0:
 		return Tool{Class: journal.ClassProviderIdempotent, KeyWindow: sheet.Native.Window, Window: span(sheet.Native.Window),
-			Why: "the provider honours " + sheet.Native.Header + " for " + span(sheet.Native.Window) + ": inside of that a repeat is safe"}
+			Why: "The provider honours " + sheet.Native.Header + " for " + span(sheet.Native.Window) + ": inside of that a repeat is safe."}
 	case sheet.Conclusive && sheet.Class != evidence.L6:
-		return Tool{Class: journal.ClassJournalDeduped, Why: "no key with a known window, but a look can prove that nothing landed: Landed looks before each repeat"}
+		return Tool{Class: journal.ClassJournalDeduped, Why: "No key with a known window, but a look can prove that nothing landed: Landed looks before each repeat."}
 	}
-	return Tool{Class: journal.ClassAtMostOnce, Why: "no key with a known window, and a look can't prove that nothing landed: nothing is repeated unless a person orders it"}
+	return Tool{Class: journal.ClassAtMostOnce, Why: "No key with a known window, and a look can't prove that nothing landed: nothing is repeated unless a person orders it."}
 }
 
 func looks(c evidence.LookupClass) string {

@@ -40,7 +40,7 @@ func Page(name string, langs ...Lang) (string, error) {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "## The tool's class\n\n`%s`: %s.\n\n", g.Tool.Class, g.Tool.Why)
+	fmt.Fprintf(&b, "## The tool's class\n\n`%s`. %s\n\n", g.Tool.Class, g.Tool.Why)
 	fmt.Fprintf(&b, "## What evidence can and can't say\n\n%s\n\n", g.Looks)
 	for _, s := range g.Says {
 		fmt.Fprintf(&b, "- %s\n", s)
