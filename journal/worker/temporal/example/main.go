@@ -83,8 +83,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func work(ctx context.Context, o options, j worker.Journal, c client.Client, say *json.Encoder) error {
 	i, err := temporal.NewInterceptor(temporal.Config{Journal: j, ResumeTo: o.resumeTo, PollMin: time.Hour, Activities: map[string]temporal.Activity{
 		"OpenTicket": {
-			Tool:    journal.Tool{Name: "ticket.open", Class: journal.ClassAtMostOnce, Provider: "tickets", ClientTimeout: 10 * time.Second},
-			Settled: func(s temporal.Settlement) (any, error) { return Ticket{Title: "opened, as a person found", ID: s.ProviderID}, nil },
+			Tool: journal.Tool{Name: "ticket.open", Class: journal.ClassAtMostOnce, Provider: "tickets", ClientTimeout: 10 * time.Second},
+			Settled: func(s temporal.Settlement) (any, error) {
+				return Ticket{Title: "opened, as a person found", ID: s.ProviderID}, nil
+			},
 		},
 	}})
 	if err != nil {
