@@ -6,16 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
-	"unicode"
-)
 
-// Bounds of one round.
-const (
-	claimBatch  = 16
-	maxInFlight = 64
-	recordWait  = 10 * time.Second // for writing down what came of a delivery
-	maxCause    = 500
+	"github.com/landedhq/landed/providers/outbox"
 )
 
 // Config is what a notifier needs.
@@ -52,7 +44,7 @@ func New(c Config) (*Notifier, error) {
 		n.log = slog.New(slog.DiscardHandler)
 	}
 	if n.jitter == nil {
-		n.jitter = randomJitter
+		n.jitter = outbox.RandomJitter
 	}
 	for _, s := range c.Sinks {
 		if _, twice := n.sinks[s.Name()]; twice || s.Name() == "" {
@@ -76,59 +68,28 @@ func (n *Notifier) Run(ctx context.Context) error {
 			return fmt.Errorf("alert: binding: %w", err)
 		}
 	}
-	return n.deliverDue(ctx)
-}
-
-// deliverDue claims and sends, all at the same time: a sink that hangs holds up
-// neither the others nor the next claim, and no claim outlives its lease waiting
-// for a free slot.
-func (n *Notifier) deliverDue(ctx context.Context) error {
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-	note := func(err error) {
-		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-		}
+	if err := outbox.Round(ctx, n.store.ClaimAlertMessages, n.deliver); err != nil {
+		return fmt.Errorf("alert: %w", err)
 	}
-	for sent := 0; sent < maxInFlight; {
-		batch, err := n.store.ClaimAlertMessages(ctx, min(claimBatch, maxInFlight-sent))
-		if err != nil {
-			note(fmt.Errorf("alert: claiming: %w", err))
-			break
-		}
-		for _, o := range batch {
-			wg.Go(func() { note(n.deliver(ctx, o)) })
-		}
-		sent += len(batch)
-		if len(batch) == 0 {
-			break
-		}
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return nil
 }
 
 // deliver sends one message and records what came of it, also when the round is
 // being cancelled: the message may have arrived.
 func (n *Notifier) deliver(ctx context.Context, o Outgoing) error {
 	err := n.send(ctx, o)
-	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), outbox.RecordWait)
 	defer cancel()
 	if err == nil {
 		if err := n.store.AlertSent(record, o.ID); err != nil {
-			return fmt.Errorf("alert: recording that message %s was sent: %w", o.ID, err)
+			return fmt.Errorf("recording that message %s was sent: %w", o.ID, err)
 		}
 		return nil
 	}
 	var se *SendError
 	errors.As(err, &se)
 	wait, giveUp := nextTry(o.Tries, se, n.jitter())
-	cause := clean(err.Error())
+	cause := outbox.Text(err.Error())
 	if giveUp {
 		n.log.ErrorContext(ctx, "alert given up", "sink", o.Sink, "message", o.ID, "tries", o.Tries, "cause", cause)
 	} else {
@@ -138,7 +99,7 @@ func (n *Notifier) deliver(ctx context.Context, o Outgoing) error {
 		n.disable(o.Sink, cause)
 	}
 	if err := n.store.AlertFailed(record, o.ID, cause, wait, giveUp); err != nil {
-		return fmt.Errorf("alert: recording that message %s failed: %w", o.ID, err)
+		return fmt.Errorf("recording that message %s failed: %w", o.ID, err)
 	}
 	return nil
 }
@@ -180,19 +141,4 @@ func (n *Notifier) Disabled() map[string]string {
 		out[k] = v
 	}
 	return out
-}
-
-// clean makes a cause fit for a row and a page: one line, no control characters.
-func clean(s string) string {
-	out := make([]rune, 0, maxCause)
-	for _, r := range s {
-		if len(out) == maxCause {
-			break
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			r = ' '
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }

@@ -1,33 +1,22 @@
 package alert
 
 import (
-	"math/rand/v2"
 	"time"
+
+	"github.com/landedhq/landed/providers/outbox"
 )
 
 // SendTimeout caps one attempt. Standard Webhooks 1.0.0, "Request timeouts", asks
 // for 15 to 30 seconds.
 const SendTimeout = 20 * time.Second
 
-// waits returns the time between attempts: the example retry schedule of Standard
-// Webhooks 1.0.0, "Deliverability and reliability". The tenth attempt, 75 hours
-// and 35 minutes after the first, is the last.
-func waits() []time.Duration {
-	return []time.Duration{
-		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
-		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-	}
-}
-
-const (
-	maxWait      = 24 * time.Hour
-	throttleWait = time.Minute // at least, when the other side is overloaded
-)
+// throttleWait is the least wait when the other side is overloaded.
+const throttleWait = time.Minute
 
 // nextTry says how long to wait after the given try failed, or that it was the
 // last one. jitter is in [0,1) and spreads retries over a fifth of the wait.
 func nextTry(tries int, e *SendError, jitter float64) (wait time.Duration, giveUp bool) {
-	table := waits()
+	table := outbox.Waits()
 	if tries > len(table) || e != nil && e.Gone {
 		return 0, true
 	}
@@ -36,9 +25,7 @@ func nextTry(tries int, e *SendError, jitter float64) (wait time.Duration, giveU
 		wait = max(wait, throttleWait)
 	}
 	if e != nil {
-		wait = max(wait, min(e.RetryAfter, maxWait))
+		wait = max(wait, min(e.RetryAfter, outbox.MaxWait))
 	}
-	return wait + time.Duration(jitter*float64(wait)/5), false
+	return outbox.Spread(wait, jitter), false
 }
-
-func randomJitter() float64 { return rand.Float64() }

@@ -9,19 +9,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode"
 
 	"github.com/landedhq/landed/journal"
-)
-
-// Bounds of one round.
-const (
-	claimBatch  = 16
-	maxInFlight = 64
-	recordWait  = 10 * time.Second // for writing down what came of a try
-	maxDetail   = 500
+	"github.com/landedhq/landed/providers/outbox"
 )
 
 // Config is what a dispatcher needs.
@@ -61,7 +52,7 @@ func New(c Config) (*Dispatcher, error) {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	if d.jitter == nil {
-		d.jitter = randomJitter
+		d.jitter = outbox.RandomJitter
 	}
 	for _, t := range c.Targets {
 		if _, twice := d.targets[t.Name()]; twice || t.Name() == "" {
@@ -95,44 +86,20 @@ func (d *Dispatcher) Message(h journal.Handover) Message { return NewMessage(d.e
 // Round hands over what is due, and returns when every try has ended. The error is
 // the store's; what targets answer is recorded, and is no error of the round.
 func (d *Dispatcher) Round(ctx context.Context) error {
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-	for taken := 0; taken < maxInFlight; {
-		batch, err := d.store.ClaimHandovers(ctx, min(claimBatch, maxInFlight-taken))
-		if err != nil {
-			mu.Lock()
-			errs = append(errs, fmt.Errorf("resume: claiming: %w", err))
-			mu.Unlock()
-			break
-		}
-		for _, h := range batch {
-			wg.Go(func() {
-				if err := d.try(ctx, h); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					errs = append(errs, err)
-				}
-			})
-		}
-		if taken += len(batch); len(batch) == 0 {
-			break
-		}
+	if err := outbox.Round(ctx, d.store.ClaimHandovers, d.try); err != nil {
+		return fmt.Errorf("resume: %w", err)
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return nil
 }
 
 // try makes one try and records it, also when the round is being cancelled: the
 // runtime may have taken it.
 func (d *Dispatcher) try(ctx context.Context, h journal.Handover) error {
 	r := d.result(ctx, h)
-	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), outbox.RecordWait)
 	defer cancel()
 	if err := d.store.HandoverTried(record, h, r); err != nil {
-		return fmt.Errorf("resume: recording what came of handing over %s: %w", h.ID, err)
+		return fmt.Errorf("recording what came of handing over %s: %w", h.ID, err)
 	}
 	return nil
 }
@@ -149,14 +116,14 @@ func (d *Dispatcher) result(ctx context.Context, h journal.Handover) journal.Han
 	rec, err := d.send(ctx, name, h)
 	r := journal.HandoverResult{Target: name, Took: time.Since(start)}
 	if err == nil {
-		r.State, r.Outcome, r.Detail = journal.HandoverSent, journal.HandoverAccepted, clean(rec.Detail)
+		r.State, r.Outcome, r.Detail = journal.HandoverSent, journal.HandoverAccepted, outbox.Text(rec.Detail)
 		if rec.Resumed {
 			r.Outcome, r.AckBy = journal.HandoverResumed, "runtime:"+name
 		}
 		return r
 	}
 	f := failure(err)
-	r.Outcome, r.Detail = f.Outcome, clean(f.Error())
+	r.Outcome, r.Detail = f.Outcome, outbox.Text(f.Error())
 	if _, one := d.targets[name].(Challenger); one && f.Stop {
 		d.stop(ctx, name, r.Detail)
 	}
@@ -250,19 +217,4 @@ func (d *Dispatcher) stop(ctx context.Context, name, why string) {
 	if err != nil {
 		d.log.ErrorContext(ctx, "noting that a target wants no more failed", "target", name, "cause", err)
 	}
-}
-
-// clean makes a detail fit for a row and a page: one line, no control characters.
-func clean(s string) string {
-	out := make([]rune, 0, min(len(s), maxDetail))
-	for _, r := range s {
-		if len(out) == maxDetail {
-			break
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			r = ' '
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }

@@ -2,35 +2,23 @@ package resume
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/providers/outbox"
 )
 
 // SendTimeout caps one try. Standard Webhooks 1.0.0, "Request timeouts", asks for
 // 15 to 30 seconds.
 const SendTimeout = 20 * time.Second
 
-// Bounds of the schedule.
 const (
-	maxWait = 24 * time.Hour
 	// waitForWait is how often a runtime is asked again that does not wait yet, and
 	// knownWithin how long one may not know the work at all: a decision can be
 	// quicker than the runtime that registers its wait.
 	waitForWait = 30 * time.Second
 	knownWithin = time.Hour
 )
-
-// waits returns the time between tries: the example retry schedule of Standard
-// Webhooks 1.0.0, "Deliverability and reliability". The tenth try, 75 hours and 35
-// minutes after the first, is the last.
-func waits() []time.Duration {
-	return []time.Duration{
-		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
-		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-	}
-}
 
 // next says what follows a failed try: wait and try again, or an end. jitter is in
 // [0,1) and spreads tries over a fifth of the wait.
@@ -56,8 +44,8 @@ func next(h journal.Handover, f *Failure, jitter float64) (state journal.Handove
 		}
 		wait = due
 	}
-	wait = max(wait, min(f.RetryAfter, maxWait))
-	wait += time.Duration(jitter * float64(wait) / 5)
+	wait = max(wait, min(f.RetryAfter, outbox.MaxWait))
+	wait = outbox.Spread(wait, jitter)
 	if e := h.OrderExpiresAt; e != nil && !h.Now.Add(wait).Before(*e) && h.Now.Before(*e) {
 		// One more try while the order can still be used.
 		if left := e.Sub(h.Now) / 2; left > time.Second {
@@ -72,7 +60,7 @@ func next(h journal.Handover, f *Failure, jitter float64) (state journal.Handove
 // tries that other causes brought don't use the schedule up.
 func following(age time.Duration) (time.Duration, bool) {
 	at := time.Duration(0)
-	for _, w := range waits() {
+	for _, w := range outbox.Waits() {
 		// Half the wait of grace: a try that was late still belongs to its place.
 		if age < at+w/2 {
 			return w, true
@@ -85,7 +73,7 @@ func following(age time.Duration) (time.Duration, bool) {
 // total is how long a resolution is handed over.
 func total() time.Duration {
 	sum := time.Duration(0)
-	for _, w := range waits() {
+	for _, w := range outbox.Waits() {
 		sum += w
 	}
 	return sum
@@ -103,5 +91,3 @@ func overdue(h journal.Handover) string {
 	}
 	return ""
 }
-
-func randomJitter() float64 { return rand.Float64() }

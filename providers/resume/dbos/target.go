@@ -117,35 +117,29 @@ func (t *Target) Check(raw []byte) error {
 }
 
 // Deliver sends the message in a transaction of its own.
-func (t *Target) Deliver(ctx context.Context, m resume.Message) (rec resume.Receipt, err error) {
-	a, err := parse(m.Resume)
-	if err != nil {
-		return resume.Receipt{}, resume.Fail(journal.HandoverBadAddress, "dbos: %w", err)
-	}
-	err = t.db.Within(ctx, func(tx pgx.Tx) error {
-		rec, err = t.send(ctx, tx, a, m)
-		return err
+func (t *Target) Deliver(ctx context.Context, m resume.Message) (resume.Receipt, error) {
+	return t.deliver(m, func(a address) (resume.Receipt, error) {
+		return t.db.Deliver(ctx, func(tx pgx.Tx) (resume.Receipt, error) { return t.send(ctx, tx, a, m) })
 	})
-	if err != nil {
-		return resume.Receipt{}, fmt.Errorf("dbos: %w", err)
-	}
-	return rec, nil
 }
 
 // DeliverTx sends the message in tx, a transaction of the journal's database: with
 // its commit the workflow has the message, otherwise there is none. After an error
 // tx holds nothing of it only once the caller has rolled back to a savepoint.
 func (t *Target) DeliverTx(ctx context.Context, tx pgx.Tx, m resume.Message) (resume.Receipt, error) {
-	if !t.InTx() {
-		return resume.Receipt{}, fmt.Errorf("dbos: target %s is in another database than the journal", t.name)
-	}
+	return t.deliver(m, func(a address) (resume.Receipt, error) {
+		return t.db.DeliverTx(tx, func(tx pgx.Tx) (resume.Receipt, error) { return t.send(ctx, tx, a, m) })
+	})
+}
+
+func (t *Target) deliver(m resume.Message, to func(address) (resume.Receipt, error)) (resume.Receipt, error) {
 	a, err := parse(m.Resume)
 	if err != nil {
 		return resume.Receipt{}, resume.Fail(journal.HandoverBadAddress, "dbos: %w", err)
 	}
-	rec, err := t.send(ctx, tx, a, m)
+	rec, err := to(a)
 	if err != nil {
-		return resume.Receipt{}, fmt.Errorf("dbos: %w", pgtarget.Failure(err))
+		return resume.Receipt{}, fmt.Errorf("dbos: %w", err)
 	}
 	return rec, nil
 }

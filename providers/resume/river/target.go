@@ -83,35 +83,29 @@ func (t *Target) Check(raw []byte) error {
 }
 
 // Deliver inserts the job in a transaction of its own.
-func (t *Target) Deliver(ctx context.Context, m resume.Message) (rec resume.Receipt, err error) {
-	a, err := parse(m.Resume)
-	if err != nil {
-		return resume.Receipt{}, resume.Fail(journal.HandoverBadAddress, "river: %w", err)
-	}
-	err = t.db.Within(ctx, func(tx pgx.Tx) error {
-		rec, err = t.insert(ctx, tx, a, m)
-		return err
+func (t *Target) Deliver(ctx context.Context, m resume.Message) (resume.Receipt, error) {
+	return t.deliver(m, func(a address) (resume.Receipt, error) {
+		return t.db.Deliver(ctx, func(tx pgx.Tx) (resume.Receipt, error) { return t.insert(ctx, tx, a, m) })
 	})
-	if err != nil {
-		return resume.Receipt{}, fmt.Errorf("river: %w", err)
-	}
-	return rec, nil
 }
 
 // DeliverTx inserts the job in tx, a transaction of the journal's database: with
 // its commit the job is there, otherwise there is none. After an error tx is of no
 // use until the caller has rolled back to a savepoint.
 func (t *Target) DeliverTx(ctx context.Context, tx pgx.Tx, m resume.Message) (resume.Receipt, error) {
-	if !t.InTx() {
-		return resume.Receipt{}, fmt.Errorf("river: target %s is in another database than the journal", t.name)
-	}
+	return t.deliver(m, func(a address) (resume.Receipt, error) {
+		return t.db.DeliverTx(tx, func(tx pgx.Tx) (resume.Receipt, error) { return t.insert(ctx, tx, a, m) })
+	})
+}
+
+func (t *Target) deliver(m resume.Message, to func(address) (resume.Receipt, error)) (resume.Receipt, error) {
 	a, err := parse(m.Resume)
 	if err != nil {
 		return resume.Receipt{}, resume.Fail(journal.HandoverBadAddress, "river: %w", err)
 	}
-	rec, err := t.insert(ctx, tx, a, m)
+	rec, err := to(a)
 	if err != nil {
-		return resume.Receipt{}, fmt.Errorf("river: %w", pgtarget.Failure(err))
+		return resume.Receipt{}, fmt.Errorf("river: %w", err)
 	}
 	return rec, nil
 }

@@ -79,6 +79,31 @@ func (d *DB) Within(ctx context.Context, f func(pgx.Tx) error) error {
 	return Failure(pgx.BeginFunc(ctx, pool, f))
 }
 
+// Deliver sends within a transaction of its own.
+func (d *DB) Deliver(ctx context.Context, send func(pgx.Tx) (resume.Receipt, error)) (rec resume.Receipt, err error) {
+	err = d.Within(ctx, func(tx pgx.Tx) error {
+		rec, err = send(tx)
+		return err
+	})
+	if err != nil {
+		return resume.Receipt{}, err
+	}
+	return rec, nil
+}
+
+// DeliverTx sends within tx, a transaction of the journal's database. After an error
+// tx is of no use until its owner has rolled back to a savepoint.
+func (d *DB) DeliverTx(tx pgx.Tx, send func(pgx.Tx) (resume.Receipt, error)) (resume.Receipt, error) {
+	if !d.Shared() {
+		return resume.Receipt{}, fmt.Errorf("target %s is in another database than the journal", d.cfg.Name)
+	}
+	rec, err := send(tx)
+	if err != nil {
+		return resume.Receipt{}, Failure(err)
+	}
+	return rec, nil
+}
+
 // Close ends what Within opened; the caller's pool stays.
 func (d *DB) Close() {
 	d.mu.Lock()
