@@ -76,6 +76,7 @@ func code(b *strings.Builder, g Guide, langs []Lang) error {
 		fmt.Fprintf(b, "`base` is `%s`, `secret` the worker's own credentials.\n", s.base)
 	}
 	fmt.Fprintf(b, "Arguments, as an example: `%s`\n\n", s.args)
+	b.WriteString("The tool's provider is the name that Landed's configuration gives the account; in the code it is this guide's name.\n")
 	if s.source == "" {
 		b.WriteString("The fields besides those of the table are an example, and were not checked against the vendor's documents.\n")
 	} else {

@@ -3,6 +3,7 @@ package packs_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,5 +169,25 @@ func TestInstructions(t *testing.T) {
 				t.Errorf("%+v, %v", in, err)
 			}
 		})
+	}
+}
+
+// What a pack takes for granted is read whole, and nothing after it.
+func TestUnconfirmed(t *testing.T) {
+	t.Parallel()
+	for _, name := range packs.Names() {
+		text := packs.Unconfirmed(name)
+		if name == "redmine.issue" || name == "status.endpoint" { // tested against the real one; no vendor
+			if text != "" {
+				t.Errorf("%s: %q", name, text)
+			}
+			continue
+		}
+		if len(text) < 20 || !strings.HasSuffix(text, ".") || strings.Contains(text, "#") || strings.Contains(text, "adapter:") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	if packs.Unconfirmed("fax") != "" {
+		t.Error("a pack that does not exist says something")
 	}
 }
