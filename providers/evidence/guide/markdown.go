@@ -82,6 +82,9 @@ func code(b *strings.Builder, g Guide, langs []Lang) error {
 	} else {
 		fmt.Fprintf(b, "The fields besides those of the table are an example, after %s.\n", s.source)
 	}
+	if s.doubt != "" {
+		b.WriteString(s.doubt + "\n")
+	}
 	for _, l := range langs {
 		f, err := Example(g.Name, l)
 		if err != nil {

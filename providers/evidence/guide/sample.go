@@ -41,6 +41,7 @@ type sample struct {
 	// source is the document that tells how the rest of the request looks; "" = it
 	// was not checked, and the page says so.
 	source string
+	doubt  string // what of the form itself was not checked
 }
 
 // sampleOf finds the example of a guide.

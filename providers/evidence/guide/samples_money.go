@@ -9,7 +9,8 @@ func moneySamples() map[string]sample {
 			body: obj(field("amount", arg("amount")), field("currency", arg("currency")), field("customer", arg("customer")),
 				field("payment_method", arg("method")), field("confirm", str("true")), field("off_session", str("true"))),
 			id: []any{"id"}, answer: `{"id":"pi_17","object":"payment_intent","status":"succeeded"}`,
-			args: `{"amount":"1250","currency":"eur","customer":"cus_17","method":"pm_17"}`,
+			args:   `{"amount":"1250","currency":"eur","customer":"cus_17","method":"pm_17"}`,
+			source: "docs.stripe.com/api/payment_intents/create; off_session is from the vendor's libraries",
 		},
 		"adyen.transfer": {
 			base: "https://balanceplatform-api-test.adyen.com", path: str("/btl/v4/transfers"), auth: pair{name: "X-API-Key"}, form: asJSON,

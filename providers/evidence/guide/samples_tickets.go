@@ -26,7 +26,8 @@ func ticketSamples() map[string]sample {
 			base: "https://acme.zendesk.com", path: str("/api/v2/tickets"), auth: bearer, form: asJSON,
 			body: obj(field("ticket", obj(field("subject", arg("subject")), field("comment", obj(field("body", arg("text"))))))),
 			id:   []any{"ticket", "id"}, answer: `{"ticket":{"id":17}}`,
-			args: `{"subject":"A parcel is late","text":"Order A-17"}`,
+			args:   `{"subject":"A parcel is late","text":"Order A-17"}`,
+			source: "developer.zendesk.com/rest_api/docs/support/ticket_comments",
 		},
 		"freshdesk.ticket": {
 			base: "https://acme.freshdesk.com", path: str("/api/v2/tickets"), auth: basic, form: asJSON,
@@ -52,14 +53,16 @@ func ticketSamples() map[string]sample {
 			base: "https://api.intercom.io", path: str("/contacts"), auth: bearer, form: asJSON,
 			body: obj(field("email", arg("email"))),
 			id:   []any{"id"}, answer: `{"type":"contact","id":"667d60c08a68186f43bafe17"}`, args: `{"email":"kim@example.com"}`,
+			source: "intercom/Intercom-OpenAPI, descriptions/2.15 at 8889625",
 		},
 		"pagerduty.incident": {
 			base: "https://api.pagerduty.com", path: str("/incidents"), auth: pair{name: "Authorization", value: str("Token token=")},
-			header: []pair{{name: "From", value: arg("from")}}, form: asJSON,
+			header: []pair{{name: "Accept", value: str("application/vnd.pagerduty+json;version=2")}, {name: "From", value: arg("from")}}, form: asJSON,
 			body: obj(field("incident", obj(field("type", str("incident")), field("title", arg("title")),
 				field("service", obj(field("id", arg("service")), field("type", str("service_reference"))))))),
 			id: []any{"incident", "id"}, answer: `{"incident":{"id":"PT4KHLK"}}`,
-			args: `{"title":"Disk full","service":"PIJ90N7","from":"desk@example.com"}`,
+			args:   `{"title":"Disk full","service":"PIJ90N7","from":"desk@example.com"}`,
+			source: "PagerDuty/api-schema, reference/REST/openapiv3.json at 91a06fb",
 		},
 		"salesforce.record": {
 			base: "https://acme.my.salesforce.com", path: str("/services/data/v65.0/sobjects/Case"), auth: bearer, form: asJSON,
