@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -310,7 +309,7 @@ func (w *where) both(f journal.ListFilter, columns, tail string) string {
 }
 
 // snapshots adds what the assessment of each row needs, in one round trip for
-// the whole page, on two connections at once: the page waits for the server.
+// the whole page.
 func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.Time) ([]journal.Snapshot, map[string]journal.TeamMark, error) {
 	if len(effects) == 0 {
 		return nil, nil, nil
@@ -321,19 +320,13 @@ func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.T
 	var orders []sqlc.Order
 	var proposals []sqlc.Proposal
 	var team []sqlc.TeamOfRow
-	var beside sync.WaitGroup
-	var besideErr error
-	beside.Go(func() {
-		besideErr = pipeline(ctx, s.pool,
-			func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
-			func(db sqlc.DBTX) (err error) { team, err = s.q.TeamOf(ctx, db, ids); return err })
-	})
 	err := pipeline(ctx, s.pool,
 		func(db sqlc.DBTX) (err error) { attempts, err = s.q.AttemptsOf(ctx, db, ids); return err },
+		func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
 		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err })
-	beside.Wait()
-	if err = cmp.Or(err, besideErr); err != nil {
+		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err },
+		func(db sqlc.DBTX) (err error) { team, err = s.q.TeamOf(ctx, db, ids); return err })
+	if err != nil {
 		return nil, nil, mapError("reading the list", err)
 	}
 	rows := map[string][]sqlc.Attempt{}
