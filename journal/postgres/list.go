@@ -210,12 +210,6 @@ func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.E
 	w.narrow(f)
 	w.team(f)
 	w.sleep(f)
-	if f.Query == "" && smallSet(f) {
-		rows, err := s.collect(ctx, f, w, limit, page)
-		if err != nil || page.Total <= fewMatches {
-			return rows, err
-		}
-	}
 	if f.Query == "" {
 		return s.walk(ctx, f, w, limit, total, page)
 	}

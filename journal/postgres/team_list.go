@@ -131,7 +131,7 @@ func (s *Store) oldestAwake(ctx context.Context, groups []rollupGroup, places ma
 // where the page has to count for itself.
 func (r *rollup) teamTotal(f journal.ListFilter) (n int, ok bool) {
 	switch {
-	case smallSet(f):
+	case f.Snoozed || f.Claim == journal.ClaimMine:
 		return 0, false
 	case f.Claim == journal.ClaimNone:
 		held := rollup{groups: r.held}
@@ -139,10 +139,6 @@ func (r *rollup) teamTotal(f journal.ListFilter) (n int, ok bool) {
 	}
 	return r.total(f), true
 }
-
-// smallSet: the filter picks from a set beside the effects, which is collected
-// and sorted instead of walking what is open.
-func smallSet(f journal.ListFilter) bool { return f.Snoozed || f.Claim == journal.ClaimMine }
 
 // teamMarks puts claims, comments and snoozes beside the rows of a page.
 func teamMarks(rows []sqlc.TeamOfRow) map[string]journal.TeamMark {
