@@ -113,13 +113,15 @@ type TargetState struct {
 }
 
 // ResumeTarget returns the configured runtime that an effect names: the member
-// "to" of its resume. "" means that it names none, and is asked by pulling.
-func ResumeTarget(resume []byte) string {
+// "to" of its resume. "" means that it names none; pulls, that it says so itself:
+// {"kind": "pull"}.
+func ResumeTarget(resume []byte) (to string, pulls bool) {
 	var r struct {
-		To string `json:"to"`
+		To   string `json:"to"`
+		Kind string `json:"kind"`
 	}
 	if len(resume) == 0 || json.Unmarshal(resume, &r) != nil {
-		return ""
+		return "", false
 	}
-	return r.To
+	return r.To, r.To == "" && r.Kind == "pull"
 }

@@ -106,6 +106,7 @@ func TestResumeWired(t *testing.T) {
 	if err := d.store.Pool().QueryRow(t.Context(), "select kind, args->'landed'->'data'->>'resolution_id' from river_job").Scan(&kind, &id); err != nil || kind != "resume_order" || id != job.Resolutions[0].ID {
 		t.Errorf("the job: %s, of %s (%v)", kind, id, err)
 	}
+	pulled := closedEffect(t, d.store, "k-3", `{"kind":"pull"}`)
 	called := closedEffect(t, d.store, "k-2", "")
 	for range 2 {
 		if err := d.resumer.Round(t.Context()); err != nil {
@@ -115,6 +116,9 @@ func TestResumeWired(t *testing.T) {
 	k, err := d.store.Case(t.Context(), called.Effect.ID)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p, err := d.store.Case(t.Context(), pulled.Effect.ID); err != nil || p.Handovers[p.Resolutions[0].ID].State != journal.HandoverPull {
+		t.Errorf("an effect that pulls, of a tool with a default: %+v (%v)", p.Handovers, err)
 	}
 	if h := k.Handovers[k.Resolutions[0].ID]; h.State != journal.HandoverSent || h.Target != "hook" || got.Load() != 1 {
 		t.Errorf("by the round, as the tool's default: %+v, %d requests", h, got.Load())

@@ -74,7 +74,8 @@ func (d *Dispatcher) Targets() map[string]Sheet {
 
 // Route names the target of an effect; "" means that its runtime pulls.
 func (d *Dispatcher) Route(tool string, resume []byte) string {
-	if to := journal.ResumeTarget(resume); to != "" {
+	to, pulls := journal.ResumeTarget(resume)
+	if to != "" || pulls {
 		return to
 	}
 	return d.byTool(tool)
@@ -152,7 +153,7 @@ func (d *Dispatcher) send(ctx context.Context, name string, h journal.Handover) 
 	if !ok { // another replica, or the next configuration, may know it
 		return rec, Fail(journal.HandoverUnknown, "no target is called %q in this configuration, there are: %s", name, d.names())
 	}
-	if h.Resume != nil && journal.ResumeTarget(h.Resume) != "" {
+	if to, _ := journal.ResumeTarget(h.Resume); to != "" {
 		if err := t.Check(h.Resume); err != nil {
 			return rec, Fail(journal.HandoverBadAddress, "%w", err)
 		}

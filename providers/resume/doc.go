@@ -33,6 +33,6 @@
 //
 //	{"to": "temporal", "workflow_id": "order-17", "signal": "landed"}
 //
-// Without "to" the configuration's defaults for the tool hold; without those the
-// runtime pulls.
+// Without "to" the configuration's defaults for the tool hold; without those, and
+// with {"kind": "pull"}, the runtime pulls.
 package resume
