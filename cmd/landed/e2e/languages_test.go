@@ -27,6 +27,7 @@ import (
 // after it did its work: one is closed as landed, the other ordered again.
 func TestBroughtHome(t *testing.T) {
 	t.Parallel()
+	readAxe(t)
 	browser := startBrowser(t)
 	flows := temporaltest.Start(t)
 	var provider sandbox
@@ -51,6 +52,7 @@ func TestBroughtHome(t *testing.T) {
 				b.loadsUntil(d.URL+"/e/"+id, "the form", `!!document.querySelector('input[name="choice"]')`)
 				b.review(c.choice, c.code, "The provider was called, and a person there looked it up.")
 				b.click(confirmed)
+				b.sees("main", "The decision is recorded")
 				if end := w.next("finished"); end["status"] != c.status {
 					t.Errorf("%s after %s ends with %v", l.name, c.choice, end)
 				}
@@ -61,6 +63,7 @@ func TestBroughtHome(t *testing.T) {
 				b.opensUntil(d.URL+"/e/"+id+"#outcome", "#outcome", "Settled")
 				if l.name == "temporal" {
 					b.sees("#delivery", "Acknowledged")
+					b.shot("delivered-" + c.choice[:5])
 				}
 			}
 		})
