@@ -45,7 +45,7 @@ func newOutcomesPage(sh web.Shell, c clock, list []journal.Outcome) web.Outcomes
 	}
 	for _, o := range list {
 		r := web.OutcomeLine{URL: web.EffectURL(o.Effect.ID) + "#" + web.AnchorOutcome, Effect: effectLine(o.Effect), What: web.ResolutionText(o.Newest.Kind),
-			By: people{}.who(o.Newest.By), At: c.ago(o.DeliveryAt)}
+			By: people{o.Decider.Subject: o.Decider.Name}.who(o.Newest.By), At: c.ago(o.DeliveryAt)}
 		switch o.Stage {
 		case journal.OutcomeOrdered:
 			r.Stage, r.Detail, r.Until = web.Badge{Tone: web.ToneWait, Text: "Waits for a worker"}, "the order expires", c.maybe(o.ExpiresAt)
@@ -74,6 +74,9 @@ func onItsWay(c clock, o journal.Outcome, r *web.OutcomeLine) {
 		return
 	}
 	r.Target = line(h.Target)
+	if o.Stage == journal.OutcomeUndelivered {
+		r.Detail = "the runtime has not acted on it yet"
+	}
 	r.Way = &web.OutcomeWay{State: handoverBadge(h.State, false), Reason: web.Visible(h.Reason, web.ValueLimit)}
 	switch {
 	case h.State == journal.HandoverSent:

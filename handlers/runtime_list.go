@@ -31,6 +31,8 @@ func runtimeLines(c clock, sheets map[string]resume.Sheet, states map[string]jou
 			r.Kind, r.State, r.Detail = "not configured here", web.Badge{Tone: web.ToneStop, Text: "Unknown"}, line("effects name it, the configuration does not.")
 		case !st.Mark.StoppedAt.IsZero():
 			r.State, r.Detail = web.Badge{Tone: web.ToneStop, Text: "Wants no more"}, web.Visible(st.Mark.StoppedWhy, web.ValueLimit)
+		case st.LastTaken.IsZero() && st.Pending+st.Refused+st.Expired > 0:
+			r.State, r.Detail = web.Badge{Tone: web.ToneWarn, Text: "Nothing taken yet"}, line("")
 		case st.LastTaken.IsZero():
 			r.State, r.Detail = web.Badge{Tone: web.ToneQuiet, Text: "Not used yet"}, line("")
 		default:

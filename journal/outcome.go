@@ -10,6 +10,8 @@ type Outcome struct {
 	Stage      OutcomeStage
 	ExpiresAt  time.Time // of an order that is out
 	DeliveryAt time.Time // when the newest resolution was recorded
+	// Decider is who decided the newest resolution; zero if nobody did.
+	Decider Actor
 	// Handover is how far the newest resolution got on its way to the runtime: state,
 	// target, tries, times and reason.
 	Handover Handover

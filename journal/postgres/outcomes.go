@@ -22,6 +22,7 @@ func (s *Store) Outcomes(ctx context.Context, limit int) ([]journal.Outcome, tim
 		res := resolutionRow{Delivery: r.Delivery, Namespace: e.Namespace}.resolution()
 		out = append(out, journal.Outcome{Newest: res, Stage: journal.StageOf(journal.State(e.State), r.OrderID != "", int(r.OrderAttempt)),
 			ExpiresAt: timeOf(r.OrderExpiresAt), DeliveryAt: res.At, Handover: handoverOf(r.Delivery),
+			Decider: journal.Actor{Subject: r.DeciderSubject, Name: r.Decider},
 			Effect: journal.Sibling{ID: e.ID, Tool: e.Tool, Operation: e.Operation, Subject: e.Subject, Amount: e.Amount, Currency: e.Currency,
 				Class: journal.Class(e.Class), State: journal.State(e.State), CreatedAt: e.CreatedAt}})
 	}

@@ -37,6 +37,9 @@ func TestOutcomes(t *testing.T) {
 	want(closed, "", "undecided")
 	d.decide(closed, journal.VerbCloseNotLanded, "")
 	want(closed, journal.OutcomeUndelivered, "closed")
+	if list, _, err := d.Outcomes(t.Context(), 1); err != nil || len(list) != 1 || list[0].Decider.Name != operator.Name || list[0].Handover.State != journal.HandoverPending {
+		t.Errorf("%+v (%v)", list, err)
+	}
 	d.begin(request("mail.send", "closed")) // the runtime asks, and is told
 	want(closed, "", "told")
 

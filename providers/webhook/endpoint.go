@@ -275,7 +275,7 @@ func (e *Endpoint) failure(res *http.Response, quote []byte) error {
 	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusBadGateway, res.StatusCode == http.StatusGatewayTimeout:
 		out.Throttle = true
 	}
-	text := []rune(strings.ToValidUTF8(string(quote), "?"))
+	text := []rune(strings.TrimSpace(strings.ToValidUTF8(string(quote), "?")))
 	out.Err = fmt.Errorf("%s answered %d: %q", host, res.StatusCode, string(text[:min(len(text), maxQuote)]))
 	return out
 }

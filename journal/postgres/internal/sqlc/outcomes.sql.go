@@ -12,12 +12,13 @@ import (
 
 const outcomes = `-- name: Outcomes :many
 select effects.id, effects.namespace, effects.key, effects.ref, effects.tool, effects.class, effects.provider, effects.key_window_ms, effects.client_timeout_ms, effects.root_run, effects.root_run_started_at, effects.turn, effects.run, effects.step, effects.operation, effects.subject, effects.amount, effects.currency, effects.labels, effects.args, effects.fingerprint, effects.fingerprint_rule, effects.resume, effects.supersedes, effects.traceparent, effects.state, effects.version, effects.issue, effects.parked_reason, effects.retry_at, effects.cleared_attempt, effects.result, effects.provider_id, effects.settled_by, effects.refusal, effects.contradicted, effects.probably_double, effects.orphan, effects.gave_up, effects.drifted, effects.open_delivery, effects.next_look_at, effects.looks, effects.created_at, effects.state_at, effects.attempt, effects.claim_id, effects.lease_token, effects.order_id, effects.worker, effects.granted_at, effects.lease_until, effects.send_by, effects.attempt_deadline, effects.attempt_timeout_ms, effects.fenced_at, effects.attention_at, effects.search_text, effects.corrected, effects.policy_off, effects.compensates, deliveries.id, deliveries.audit_seq, deliveries.effect_id, deliveries.namespace, deliveries.effect_version, deliveries.kind, deliveries.by_whom, deliveries.reason, deliveries.order_id, deliveries.order_expires_at, deliveries.at, deliveries.acked_at, deliveries.acked_by, deliveries.successor_id, deliveries.successor_key, deliveries.compensate, deliveries.handover, deliveries.target, deliveries.tries, deliveries.next_at, deliveries.retry_from, deliveries.sent_at, deliveries.handover_reason, coalesce(o.id::text, '')::text as order_id, o.expires_at as order_expires_at, coalesce(o.attempt, 0)::integer as order_attempt,
-    clock_timestamp()::timestamptz as db_now
+    coalesce(dd.name, '')::text as decider, coalesce(dd.subject, '')::text as decider_subject, clock_timestamp()::timestamptz as db_now
 from (select x.effect_id from deliveries x where x.acked_at is null
     union select y.effect_id from orders y where y.ended = ''
     union select z.id from effects z where z.attention_at is not null and z.state = 'PARKED' and exists (select from deliveries p where p.effect_id = z.id)) n
 join effects on effects.id = n.effect_id
 join deliveries on deliveries.audit_seq = (select max(r.audit_seq) from deliveries r where r.effect_id = n.effect_id)
+left join decisions dd on dd.audit_seq = deliveries.audit_seq
 left join orders o on o.effect_id = n.effect_id and o.ended = ''
 order by deliveries.audit_seq limit $1
 `
@@ -28,6 +29,8 @@ type OutcomesRow struct {
 	OrderID        string
 	OrderExpiresAt *time.Time
 	OrderAttempt   int32
+	Decider        string
+	DeciderSubject string
 	DbNow          time.Time
 }
 
@@ -131,6 +134,8 @@ func (q *Queries) Outcomes(ctx context.Context, db DBTX, maxRows int32) ([]Outco
 			&i.OrderID,
 			&i.OrderExpiresAt,
 			&i.OrderAttempt,
+			&i.Decider,
+			&i.DeciderSubject,
 			&i.DbNow,
 		); err != nil {
 			return nil, err
