@@ -19,6 +19,8 @@ type effectsCmd struct {
 	List   effectsListCmd   `cmd:"" help:"List what needs attention."`
 	Show   effectsShowCmd   `cmd:"" help:"Show one effect with its assessment."`
 	Decide effectsDecideCmd `cmd:"" help:"Decide one effect, by the same rules as the page."`
+
+	Redeliver effectsRedeliverCmd `cmd:"" help:"Have an effect's newest outcome handed over to its runtime once more."`
 }
 
 type effectsListCmd struct {
@@ -90,6 +92,8 @@ type effectView struct {
 	Proposal *proposalLine `json:"proposal,omitempty"`
 	// Twins are other effects of the run that look like the same deed.
 	Twins []journal.Twin `json:"twins,omitempty"`
+	// Outcomes are what was decided or settled, and how it got to the runtime.
+	Outcomes []outcomeLine `json:"outcomes,omitempty"`
 }
 
 // proposalLine is an open proposal as data.
@@ -119,7 +123,7 @@ func (c *effectsShowCmd) Run(ctx context.Context, io stdio, log *slog.Logger) er
 		for _, r := range a.Reasons {
 			v.Reasons = append(v.Reasons, r.Code)
 		}
-		v.Twins = k.Twins
+		v.Twins, v.Outcomes = k.Twins, outcomeLines(&k)
 		if p := k.Proposal; p.Open(k.Now) {
 			v.Proposal = &proposalLine{ID: p.ID, Verb: string(p.Decision.Verb), Mode: string(p.Decision.Mode), By: p.Decision.Actor.Name,
 				Reason: p.Decision.Reason, ExpiresAt: p.ExpiresAt}

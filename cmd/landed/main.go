@@ -61,7 +61,7 @@ type commands struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	Check   checkCmd   `cmd:"" help:"Check the configuration and try every provider, sink and the identity provider."`
 	Token   tokenCmd   `cmd:"" help:"Manage the workers' bearer tokens."`
-	Effects effectsCmd `cmd:"" help:"List, show and decide effects."`
+	Effects effectsCmd `cmd:"" help:"List, show and decide effects, and hand outcomes over again."`
 	Audit   auditCmd   `cmd:"" help:"Export, verify and checkpoint the audit trail."`
 	Guide   guideCmd   `cmd:"" help:"Print what a worker must set at a provider so that its effects can be found, with code that runs."`
 	Recover recoverCmd `cmd:"" help:"End the quarantine after a restore or failover."`
