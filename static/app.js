@@ -94,6 +94,13 @@ function parsePage(text) {
   return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
 }
 
+// pageOf is the effect's own address. A page that answers a form stands at the
+// form's address, which can't be asked for.
+function pageOf() {
+  const own = document.querySelector("[data-effect]")?.dataset.poll?.replace(/\/version$/, "");
+  return !own || own === location.pathname ? location.href : own;
+}
+
 function offerReload(text) {
   const note = document.querySelector("[data-live-note]");
   if (!note || note.childElementCount > 0) return;
@@ -103,7 +110,7 @@ function offerReload(text) {
   link.type = "button";
   link.className = "secondary";
   link.textContent = "Show what is new";
-  link.addEventListener("click", () => location.reload());
+  link.addEventListener("click", () => { if (pageOf() === location.href) location.reload(); else location.assign(pageOf()); });
   note.append(say, link);
 }
 
@@ -132,7 +139,7 @@ function replaceParts(page) {
 }
 
 async function refresh(root, version) {
-  const answer = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html", "Landed-Background": "1" }, redirect: "error" });
+  const answer = await fetch(pageOf(), { credentials: "same-origin", headers: { Accept: "text/html", "Landed-Background": "1" }, redirect: "error" });
   if (!answer.ok) throw new Error(`answer ${answer.status}`);
   const page = parsePage(await answer.text());
   const next = page.querySelector("[data-effect]");

@@ -357,6 +357,14 @@ func (w *decisions) together() {
 	second.sees("#outcome", whys[first])
 	second.keeps("textarea.kept", whys[second])
 	second.shot("together-second")
+	if w.screen.NoScript {
+		return
+	}
+	// The second page stands at the form's address; what happens next comes up there.
+	const note = "Told the customer."
+	first.write("#f-comment", note)
+	first.click(`form[action$="/comment"] button`)
+	second.sees("main", note)
 }
 
 // override: what the evidence forbids is opened by the check box, and takes a
