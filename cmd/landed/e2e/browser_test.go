@@ -219,6 +219,15 @@ func (b *tab) click(css string) {
 	b.do("clicking "+css, chromedp.Click(chromedp.CSS(css), chromedp.NodeVisible))
 }
 
+// submit clicks, and waits until another page is there: for an answer that looks
+// like the page before.
+func (b *tab) submit(css string) {
+	b.t.Helper()
+	b.until(patience, "marking the page", `(document.documentElement.dataset.before = "yes") === "yes"`)
+	b.click(css)
+	b.until(patience, "the answer to "+css, `document.documentElement.dataset.before === undefined && document.readyState === "complete"`)
+}
+
 func (b *tab) write(css, text string) {
 	b.t.Helper()
 	b.do("writing into "+css, chromedp.SendKeys(chromedp.CSS(css), text, chromedp.NodeVisible))
