@@ -19,6 +19,11 @@ const (
 	HandoverExpired HandoverState = "expired" // it was not taken in time, or overtaken by a later resolution
 )
 
+// HandoverLease is how long a claimed handover belongs to its claimer; afterwards it
+// is due again. Longer than one try may take, so that nobody sends what somebody
+// else is still sending.
+const HandoverLease = 45 * time.Second
+
 // HandoverOutcome is what came of one try: the runtime's typed answer.
 type HandoverOutcome string
 
@@ -39,8 +44,6 @@ const (
 type Handover struct {
 	Resolution
 	Tool   string
-	RunID  string // the effect's own run, as begin named it
-	Step   string
 	Resume []byte // begin's word on how the runtime wants to hear, raw JSON; nil = none
 	// Target is the configured runtime that it went to last; "" before the first try.
 	Target string

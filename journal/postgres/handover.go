@@ -13,10 +13,6 @@ import (
 	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
 )
 
-// handoverLease is how long a claimed handover is its claimer's: longer than one
-// try may take (resume.ClaimLease says the same to the dispatcher).
-const handoverLease = 45 * time.Second
-
 // maxHandoverTries bounds what a page reads of an effect's tries.
 const maxHandoverTries = 100
 
@@ -28,7 +24,7 @@ type InTx func(ctx context.Context, tx pgx.Tx, h journal.Handover) (journal.Hand
 // ClaimHandovers takes up to limit resolutions that are due, and counts the try. A
 // claim that is followed by no HandoverTried comes due again.
 func (s *Store) ClaimHandovers(ctx context.Context, limit int) ([]journal.Handover, error) {
-	rows, err := s.q.ClaimHandovers(ctx, s.pool, sqlc.ClaimHandoversParams{LeaseMs: ms(handoverLease), MaxRows: int32(limit)})
+	rows, err := s.q.ClaimHandovers(ctx, s.pool, sqlc.ClaimHandoversParams{LeaseMs: ms(journal.HandoverLease), MaxRows: int32(limit)})
 	if err != nil {
 		return nil, mapError("claiming resolutions to hand over", err)
 	}
@@ -38,7 +34,7 @@ func (s *Store) ClaimHandovers(ctx context.Context, limit int) ([]journal.Handov
 			Resolution: journal.Resolution{ID: r.ID, Cursor: r.AuditSeq, EffectID: r.EffectID, EffectVersion: r.EffectVersion, Namespace: r.Namespace,
 				Key: r.Key, Kind: journal.ResolutionKind(r.Kind), By: r.ByWhom, Reason: r.Reason, OrderID: strOf(r.OrderID),
 				OrderExpiresAt: r.OrderExpiresAt, At: r.At, SuccessorID: strOf(r.SuccessorID), SuccessorKey: r.SuccessorKey, Compensate: r.Compensate},
-			Tool: r.Tool, RunID: r.Run, Step: r.Step, Resume: r.Resume, Target: r.Target, State: journal.HandoverState(r.Handover), Tries: int(r.Tries),
+			Tool: r.Tool, Resume: r.Resume, Target: r.Target, State: journal.HandoverState(r.Handover), Tries: int(r.Tries),
 			RetryFrom: timeOf(r.RetryFrom), Latest: r.Latest, OrderOpen: r.OrderOpen, Now: r.DbNow})
 	}
 	return out, nil
@@ -96,7 +92,7 @@ func (s *Store) handOver(ctx context.Context, tx pgx.Tx, l *loaded, r journal.Re
 		return nil
 	}
 	r.Cursor, r.EffectID, r.EffectVersion, r.Namespace, r.Key = seq, l.Effect.ID, l.Effect.Version+1, l.Effect.Namespace, l.Effect.Key
-	h := journal.Handover{Resolution: r, Tool: l.Effect.Tool, RunID: l.Effect.Run, Step: l.Effect.Step, Resume: l.Effect.Resume,
+	h := journal.Handover{Resolution: r, Tool: l.Effect.Tool, Resume: l.Effect.Resume,
 		State: journal.HandoverPending, RetryFrom: l.Now, Latest: true, OrderOpen: true, Now: l.Now}
 	var res journal.HandoverResult
 	err := pgx.BeginFunc(ctx, tx, func(sp pgx.Tx) error {
@@ -154,13 +150,13 @@ func (s *Store) Redeliver(ctx context.Context, effectID string, r journal.Redeli
 			refused = &journal.InvalidError{Field: "resolution", Detail: "is acknowledged or due already: there is nothing to hand over again"}
 			return refused
 		}
-		hs, err := s.q.HandoversOf(ctx, tx, id)
+		hs, err := s.q.DeliveriesOf(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		for _, h := range hs {
-			if h.ID == r.ResolutionID && h.Target != "" {
-				if err := s.q.ClearTargetStop(ctx, tx, h.Target); err != nil {
+			if d := h.Delivery; d.ID == r.ResolutionID && d.Target != "" {
+				if err := s.q.ClearTargetStop(ctx, tx, d.Target); err != nil {
 					return err
 				}
 			}
@@ -240,17 +236,8 @@ func handoverOf(d sqlc.Delivery) journal.Handover {
 		RetryFrom: timeOf(d.RetryFrom), SentAt: timeOf(d.SentAt), Reason: d.HandoverReason}
 }
 
-// caseHandovers puts beside each resolution how far its way got, and the tries.
+// caseHandovers reads the tries of handing the effect's resolutions over.
 func (s *Store) caseHandovers(ctx context.Context, c *journal.Case) error {
-	hs, err := s.q.HandoversOf(ctx, s.pool, c.Effect.ID)
-	if err != nil {
-		return mapError("loading the deliveries of effect "+c.Effect.ID, err)
-	}
-	c.Handovers = map[string]journal.Handover{}
-	for _, h := range hs {
-		c.Handovers[h.ID] = journal.Handover{State: journal.HandoverState(h.Handover), Target: h.Target, Tries: int(h.Tries), NextAt: timeOf(h.NextAt),
-			RetryFrom: timeOf(h.RetryFrom), SentAt: timeOf(h.SentAt), Reason: h.HandoverReason}
-	}
 	tries, err := s.q.HandoverTriesOf(ctx, s.pool, sqlc.HandoverTriesOfParams{EffectID: c.Effect.ID, MaxRows: maxHandoverTries})
 	if err != nil {
 		return mapError("loading the deliveries of effect "+c.Effect.ID, err)

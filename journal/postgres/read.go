@@ -96,8 +96,10 @@ func (s *Store) caseHistory(ctx context.Context, c *journal.Case) error {
 	if err != nil {
 		return mapError("loading the resolutions of effect "+id, err)
 	}
+	c.Handovers = make(map[string]journal.Handover, len(deliveries))
 	for _, d := range deliveries {
 		c.Resolutions = append(c.Resolutions, resolutionRow(d).resolution())
+		c.Handovers[d.Delivery.ID] = handoverOf(d.Delivery)
 	}
 	return s.caseHandovers(ctx, c)
 }

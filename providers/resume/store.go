@@ -2,20 +2,14 @@ package resume
 
 import (
 	"context"
-	"time"
 
 	"github.com/landedhq/landed/journal"
 )
 
-// ClaimLease is how long a claimed handover belongs to its claimer; afterwards it
-// is due again. Longer than SendTimeout, so that nobody sends what somebody else
-// is still sending.
-const ClaimLease = 45 * time.Second
-
 // Store is the queue in the journal's database. Every method is a
 // compare-and-set: any number of replicas may call it at the same time.
 type Store interface {
-	// ClaimHandovers takes up to limit resolutions that are due, for ClaimLease, and
+	// ClaimHandovers takes up to limit resolutions that are due, for journal.HandoverLease, and
 	// counts the try.
 	ClaimHandovers(ctx context.Context, limit int) ([]journal.Handover, error)
 	// HandoverTried records what came of the try that h is; another try that began

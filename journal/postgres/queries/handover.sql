@@ -10,7 +10,7 @@ claimed as (
 select claimed.id, claimed.audit_seq, claimed.effect_id, claimed.effect_version, claimed.kind, claimed.by_whom, claimed.reason,
     claimed.order_id, claimed.order_expires_at, claimed.at, claimed.successor_id, claimed.successor_key, claimed.compensate,
     claimed.handover, claimed.target, claimed.tries, claimed.retry_from,
-    e.namespace, e.key, e.tool, e.run, e.step, e.resume,
+    e.namespace, e.key, e.tool, e.resume,
     (not exists (select from deliveries l where l.effect_id = claimed.effect_id and l.audit_seq > claimed.audit_seq))::boolean as latest,
     (claimed.order_id is null or exists (select from orders o where o.id = claimed.order_id and o.ended = ''))::boolean as order_open,
     clock_timestamp()::timestamptz as db_now
@@ -30,9 +30,6 @@ where id = @id and tries = @tries and acked_at is null;
 insert into handover_tries (delivery_id, number, took_ms, target, outcome, detail)
 select d.id, sqlc.arg(number)::integer, @took_ms, @target, @outcome, @detail from deliveries d where d.id = @id
 on conflict (delivery_id, number) do nothing;
-
--- name: HandoversOf :many
-select id, handover, target, tries, next_at, retry_from, sent_at, handover_reason from deliveries where effect_id = @effect_id order by audit_seq;
 
 -- name: HandoverTriesOf :many
 select t.* from handover_tries t join deliveries d on d.id = t.delivery_id

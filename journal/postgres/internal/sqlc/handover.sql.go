@@ -49,7 +49,7 @@ claimed as (
 select claimed.id, claimed.audit_seq, claimed.effect_id, claimed.effect_version, claimed.kind, claimed.by_whom, claimed.reason,
     claimed.order_id, claimed.order_expires_at, claimed.at, claimed.successor_id, claimed.successor_key, claimed.compensate,
     claimed.handover, claimed.target, claimed.tries, claimed.retry_from,
-    e.namespace, e.key, e.tool, e.run, e.step, e.resume,
+    e.namespace, e.key, e.tool, e.resume,
     (not exists (select from deliveries l where l.effect_id = claimed.effect_id and l.audit_seq > claimed.audit_seq))::boolean as latest,
     (claimed.order_id is null or exists (select from orders o where o.id = claimed.order_id and o.ended = ''))::boolean as order_open,
     clock_timestamp()::timestamptz as db_now
@@ -82,8 +82,6 @@ type ClaimHandoversRow struct {
 	Namespace      string
 	Key            string
 	Tool           string
-	Run            string
-	Step           string
 	Resume         []byte
 	Latest         bool
 	OrderOpen      bool
@@ -122,8 +120,6 @@ func (q *Queries) ClaimHandovers(ctx context.Context, db DBTX, arg ClaimHandover
 			&i.Namespace,
 			&i.Key,
 			&i.Tool,
-			&i.Run,
-			&i.Step,
 			&i.Resume,
 			&i.Latest,
 			&i.OrderOpen,
@@ -208,50 +204,6 @@ func (q *Queries) HandoverTriesOf(ctx context.Context, db DBTX, arg HandoverTrie
 			&i.Target,
 			&i.Outcome,
 			&i.Detail,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const handoversOf = `-- name: HandoversOf :many
-select id, handover, target, tries, next_at, retry_from, sent_at, handover_reason from deliveries where effect_id = $1 order by audit_seq
-`
-
-type HandoversOfRow struct {
-	ID             string
-	Handover       string
-	Target         string
-	Tries          int32
-	NextAt         *time.Time
-	RetryFrom      *time.Time
-	SentAt         *time.Time
-	HandoverReason string
-}
-
-func (q *Queries) HandoversOf(ctx context.Context, db DBTX, effectID string) ([]HandoversOfRow, error) {
-	rows, err := db.Query(ctx, handoversOf, effectID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []HandoversOfRow
-	for rows.Next() {
-		var i HandoversOfRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Handover,
-			&i.Target,
-			&i.Tries,
-			&i.NextAt,
-			&i.RetryFrom,
-			&i.SentAt,
-			&i.HandoverReason,
 		); err != nil {
 			return nil, err
 		}
