@@ -49,7 +49,7 @@ func whyMore(code string) string {
 	case journal.WhyOrdered:
 		return "One further attempt is ordered and has not been picked up."
 	case journal.WhySettled:
-		return "It is settled."
+		return "It is closed."
 	case journal.WhyTwinLanded:
 		return "Another effect of the same run looks like the same deed under another key, and it landed."
 	case journal.WhyTwin:
@@ -84,7 +84,7 @@ func BlockSentence(code string) string {
 	case journal.WhyOrdered:
 		return "A further attempt is ordered already."
 	case journal.WhySettled:
-		return "It is settled already."
+		return "It is closed already."
 	case journal.WhyStillOpen:
 		return "It waits for a decision as it is: there is no settlement to take back."
 	case "":
