@@ -63,7 +63,7 @@ func listQueryOf(values url.Values) web.ListQuery {
 	if get(web.ParamGroup) == web.GroupCause {
 		q.Group = web.GroupCause
 	}
-	if !knownState(journal.State(q.State)) {
+	if !journal.State(q.State).Valid() {
 		q.State = ""
 	}
 	if !journal.Class(q.Class).Valid() {
@@ -75,15 +75,6 @@ func listQueryOf(values url.Values) web.ListQuery {
 func listStates() []journal.State {
 	return []journal.State{journal.StateParked, journal.StateIntent, journal.StateReissue,
 		journal.StateCommitted, journal.StateRejected, journal.StateAbandoned}
-}
-
-func knownState(st journal.State) bool {
-	for _, k := range listStates() {
-		if st == k {
-			return true
-		}
-	}
-	return false
 }
 
 func listFilter(q web.ListQuery) journal.ListFilter {

@@ -13,6 +13,11 @@ const (
 	StateAbandoned State = "ABANDONED" // closed as not landed
 )
 
+// Valid reports whether an effect can stand there.
+func (s State) Valid() bool {
+	return s.Closed() || s == StateIntent || s == StateParked || s == StateReissue
+}
+
 // Closed reports whether no attempt of the effect may ever be granted again
 // unless a late fact or a decision moves it.
 func (s State) Closed() bool {

@@ -81,13 +81,13 @@ func (s *Store) BulkNow(ctx context.Context, b journal.Bulk) (map[string]*journa
 		ids[i] = it.EffectID
 	}
 	var head journal.ListPage
-	var effects []sqlc.Effect
-	err := pipeline(ctx, s.pool, clock(ctx, &head),
-		readRows(ctx, "select "+listedColumns+" from effects e where e.id = any ($1::text[]::uuid[])", []any{ids}, &effects))
+	var effects []listedRow
+	err := pipeline(ctx, s.pool, clock(ctx, &head), readListed(ctx,
+		withTeam("select "+rowColumns+" from effects e where e.id = any ($1::text[]::uuid[])"), []any{ids}, &effects))
 	if err != nil {
 		return nil, mapError("loading the effects of bulk "+b.ID, err)
 	}
-	rows, _, err := s.snapshots(ctx, effects, head.Now)
+	rows, err := s.shown(ctx, effects, head.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -58,24 +58,25 @@ func (s *Store) attention(ctx context.Context, f journal.ListFilter, limit int) 
 		w.add("("+text+" || '') like lower(?)", like) // in order, not by the trigrams
 	}
 	_, order := w.after(journal.ListFilter{Newest: f.Newest}, "e")
-	var effects []sqlc.Effect
+	var effects []listedRow
 	sorted := fmt.Sprintf("order by created_at %s, id %s limit %d", order, order, limit)
-	err := pipeline(ctx, s.pool, clock(ctx, &head), readRows(ctx, w.both(f, listedColumns, sorted), w.args, &effects))
+	err := pipeline(ctx, s.pool, clock(ctx, &head), readListed(ctx, withTeam(w.both(f, rowColumns, sorted)), w.args, &effects))
 	if err != nil {
 		return nil, head, mapError("reading the list", err)
 	}
-	slices.SortFunc(effects, func(a, b sqlc.Effect) int {
-		n := cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	slices.SortFunc(effects, func(a, b listedRow) int {
+		n := cmp.Or(a.created.Compare(b.created), cmp.Compare(a.id, b.id))
 		if f.Newest {
 			return -n
 		}
 		return n
 	})
 	effects = effects[:min(len(effects), limit)]
-	var rows []journal.Snapshot
-	if rows, head.Team, err = s.snapshots(ctx, effects, head.Now); err != nil {
+	rows, err := s.shown(ctx, effects, head.Now)
+	if err != nil {
 		return nil, head, err
 	}
+	head.Team = marksOf(effects)
 	if err := s.addErrors(ctx, rows); err != nil {
 		return nil, head, err
 	}

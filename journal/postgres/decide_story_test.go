@@ -365,5 +365,5 @@ func (s *decisionStory) holds() error {
 			return errors.New(what)
 		}
 	}
-	return nil
+	return asAfresh(ctx, s.d.Store, journal.ListFilter{RootRun: s.r.RootRun})
 }

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/landedhq/landed/journal"
 	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
@@ -29,16 +26,9 @@ const (
 	ownedText = `lower(e.subject || E'\n' || e.operation || E'\n' || e.tool || E'\n' || e.provider_id || E'\n' || coalesce(e.labels::text, ''))`
 	// text stands for one of the two in a condition.
 	text = "{text}"
-	// refDays are the days that effects_ref is filed by, from its two ends.
-	refDays = `array(select d.first + n from (select min((x.created_at at time zone 'UTC')::date) as first,
-		max((x.created_at at time zone 'UTC')::date) as last from effects x) d, generate_series(0, d.last - d.first) n)`
-	// listedColumns are what listTargets takes: those of sqlc.Effect without what
-	// only the effect page shows (args and results may be long).
-	listedColumns = `e.id, e.namespace, e.ref, e.tool, e.class, e.provider, e.key_window_ms, e.client_timeout_ms, e.root_run,
-		e.root_run_started_at, e.operation, e.subject, e.amount, e.currency, e.supersedes, e.state, e.version, e.issue, e.parked_reason,
-		e.retry_at, e.cleared_attempt, e.provider_id, e.settled_by, e.refusal, e.contradicted, e.probably_double, e.orphan, e.gave_up,
-		e.drifted, e.policy_off, e.open_delivery, e.next_look_at, e.looks, e.created_at, e.state_at, e.attempt, e.order_id, e.worker,
-		e.granted_at, e.lease_until, e.send_by, e.attempt_deadline, e.attempt_timeout_ms, e.fenced_at`
+	// refDays are the days that effects_ref is filed by, newest first.
+	refDays = `select d.last - i as day from (select min((x.created_at at time zone 'UTC')::date) as first,
+		max((x.created_at at time zone 'UTC')::date) as last from effects x) d, generate_series(0, d.last - d.first) i`
 	// countsSQL names effects_open_counts by its predicate, and coalesce hides the
 	// other indexes: the planner would join two of them, take their predicates for
 	// independent and expect next to nothing.
@@ -81,8 +71,15 @@ func (w *where) and(first string) string {
 	return strings.Join(append([]string{first}, w.sql...), " and ")
 }
 
-// narrow adds the filter's columns. What no column can hold matches nothing.
+// narrow adds the filter's columns. What no column can hold matches nothing. A
+// state stands in the statement itself: for one among its arguments the server
+// would plan every page anew, as hardly any effect is parked and most states of a
+// journal are COMMITTED.
 func (w *where) narrow(f journal.ListFilter) {
+	if f.State.Valid() {
+		w.sql = append(w.sql, "e.state = '"+string(f.State)+"'")
+		f.State = ""
+	}
 	for _, c := range []struct{ column, v string }{
 		{"e.state", string(f.State)}, {"e.tool", f.Tool}, {"e.class", string(f.Class)}, {"e.provider", f.Provider},
 		{"e.namespace", f.Namespace}, {"e.root_run", f.RootRun},
@@ -130,18 +127,19 @@ func (s *Store) List(ctx context.Context, f journal.ListFilter) (journal.ListPag
 	page.Total = min(page.Total+len(found), journal.TotalCap)
 	if len(rows) > room {
 		rows = rows[:room]
-		page.Next = rows[room-1].ID
+		page.Next = rows[room-1].id
 	}
 	if f.After == "" {
 		rows = append(found, rows...)
 	}
-	page.Rows, page.Team, err = s.snapshots(ctx, rows, page.Now)
+	page.Team = marksOf(rows)
+	page.Rows, err = s.shown(ctx, rows, page.Now)
 	return page, err
 }
 
 // find returns the effects that the query names as a whole, wherever they are.
 // Plan: primary key, effects_ref, effects_key.
-func (s *Store) find(ctx context.Context, f journal.ListFilter, page *journal.ListPage) ([]sqlc.Effect, error) {
+func (s *Store) find(ctx context.Context, f journal.ListFilter, page *journal.ListPage) ([]listedRow, error) {
 	if f.Query == "" {
 		return nil, nil
 	}
@@ -149,26 +147,27 @@ func (s *Store) find(ctx context.Context, f journal.ListFilter, page *journal.Li
 	w.narrow(f)
 	w.team(f)
 	var asks []string
-	ask := func(condition string, v string) {
-		asks = append(asks, fmt.Sprintf("(select %s from effects e where %s limit %d)", listedColumns, w.and(strings.ReplaceAll(condition, "?", w.arg(v))), maxFound))
+	ask := func(condition, v string, limit int) string {
+		return fmt.Sprintf("(select %s from effects e where %s limit %d)", rowColumns, w.and(strings.ReplaceAll(condition, "?", w.arg(v))), limit)
 	}
 	lower := strings.ToLower(f.Query)
 	if journal.ValidID(lower) {
-		ask("e.id = ?::uuid", lower)
+		asks = append(asks, ask("e.id = ?::uuid", lower, 1))
 	}
 	if ref := strings.ReplaceAll(lower, "-", ""); journal.ValidRef(ref) {
-		ask("(e.created_at at time zone 'UTC')::date = any ("+refDays+") and left(e.ref, 8) = left(?::text, 8) and e.ref = ?", ref)
+		ofDay := ask("(e.created_at at time zone 'UTC')::date = d.day and left(e.ref, 8) = left(?::text, 8) and e.ref = ?", ref, 1)
+		asks = append(asks, fmt.Sprintf("(select n.* from (%s) d cross join lateral %s n limit 1)", refDays, ofDay))
 	}
 	if journal.ValidateKey(f.Query) == nil {
-		ask("e.key = ?", f.Query)
+		asks = append(asks, ask("e.key = ?", f.Query, maxFound))
 	}
 	if len(asks) == 0 {
 		return nil, nil
 	}
-	var rows []sqlc.Effect
-	err := pipeline(ctx, s.pool, clock(ctx, page), readRows(ctx, strings.Join(asks, " union all "), w.args, &rows))
-	slices.SortFunc(rows, func(a, b sqlc.Effect) int { return cmp.Compare(a.ID, b.ID) })
-	return slices.CompactFunc(rows, func(a, b sqlc.Effect) bool { return a.ID == b.ID }), mapError("searching the journal", err)
+	var rows []listedRow
+	err := pipeline(ctx, s.pool, clock(ctx, page), readListed(ctx, withTeam(strings.Join(asks, " union all ")), w.args, &rows))
+	slices.SortFunc(rows, func(a, b listedRow) int { return cmp.Compare(a.id, b.id) })
+	return slices.CompactFunc(rows, func(a, b listedRow) bool { return a.id == b.id }), mapError("searching the journal", err)
 }
 
 // clock reads the database's clock into the page.
@@ -176,41 +175,18 @@ func clock(ctx context.Context, page *journal.ListPage) func(sqlc.DBTX) error {
 	return func(db sqlc.DBTX) error { return db.QueryRow(ctx, "select clock_timestamp()").Scan(&page.Now) }
 }
 
-// listTargets is where listedColumns go. By hand: reading fifty rows by reflection
-// would cost a page a third of its time.
-func listTargets(e *sqlc.Effect) []any {
-	return []any{&e.ID, &e.Namespace, &e.Ref, &e.Tool, &e.Class, &e.Provider, &e.KeyWindowMs, &e.ClientTimeoutMs, &e.RootRun,
-		&e.RootRunStartedAt, &e.Operation, &e.Subject, &e.Amount, &e.Currency, &e.Supersedes, &e.State, &e.Version, &e.Issue, &e.ParkedReason,
-		&e.RetryAt, &e.ClearedAttempt, &e.ProviderID, &e.SettledBy, &e.Refusal, &e.Contradicted, &e.ProbablyDouble, &e.Orphan, &e.GaveUp,
-		&e.Drifted, &e.PolicyOff, &e.OpenDelivery, &e.NextLookAt, &e.Looks, &e.CreatedAt, &e.StateAt, &e.Attempt, &e.OrderID, &e.Worker,
-		&e.GrantedAt, &e.LeaseUntil, &e.SendBy, &e.AttemptDeadline, &e.AttemptTimeoutMs, &e.FencedAt}
-}
-
-// readRows reads listedColumns.
-func readRows(ctx context.Context, sql string, args []any, into *[]sqlc.Effect) func(sqlc.DBTX) error {
-	return func(db sqlc.DBTX) error {
-		rows, err := db.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		var e sqlc.Effect
-		to := listTargets(&e)
-		_, err = pgx.ForEachRow(rows, to, func() error {
-			*into = append(*into, e)
-			return nil
-		})
-		return err
-	}
-}
-
 // listed reads the effects of one page, without those already found, and with
 // them the clock and a total that no counts hold.
-func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.Effect, limit int, total bool, page *journal.ListPage) ([]sqlc.Effect, error) {
+func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []listedRow, limit int, total bool, page *journal.ListPage) ([]listedRow, error) {
 	w := &where{args: []any{ms(s.policy.RetryGrace)}}
 	w.narrow(f)
 	w.team(f)
 	w.sleep(f)
-	if f.Query == "" {
+	switch {
+	case f.Query == "" && (f.Snoozed || f.Claim == journal.ClaimMine):
+		m := fmt.Sprintf("select %s from effects e where %s limit %d", rowColumns, w.and("("+openAttention+" or "+ownedAttention+")"), journal.TotalCap)
+		return s.collect(ctx, f, w, m, limit, page)
+	case f.Query == "":
 		return s.walk(ctx, f, w, limit, total, page)
 	}
 	if len(found) > 0 {
@@ -221,40 +197,38 @@ func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []sqlc.E
 		}
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Query) + "%"
-	rows, err := s.collect(ctx, f, w.with(text+" like lower(?)", like), limit, page)
+	some := w.with(text+" like lower(?)", like)
+	rows, err := s.collect(ctx, f, some, some.both(f, rowColumns, fmt.Sprintf("limit %d", fewMatches+1)), limit, page)
 	if err != nil || page.Total <= fewMatches {
 		return rows, err
 	}
 	return s.walk(ctx, f, w.with("("+text+" || '') like lower(?)", like), limit, true, page) // hidden from the trigrams
 }
 
-func idsOf(rows []sqlc.Effect) []string {
-	ids := make([]string, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	return ids
-}
-
-// collect reads all matches, up to one more than a few, and sorts them.
-func (s *Store) collect(ctx context.Context, f journal.ListFilter, w *where, limit int, page *journal.ListPage) ([]sqlc.Effect, error) {
-	some := w.both(f, "e.id, e.created_at", fmt.Sprintf("limit %d", fewMatches+1))
+// collect reads all of a small set, and sorts and counts it: what matches a
+// search, up to one more than a few, or what somebody holds, up to
+// journal.TotalCap of it.
+func (s *Store) collect(ctx context.Context, f journal.ListFilter, before *where, set string, limit int, page *journal.ListPage) ([]listedRow, error) {
+	w := before.copy()
+	page.Total = 0
 	after, order := w.after(f, "m")
-	sql := fmt.Sprintf(`with m as materialized (%s) select clock_timestamp(), (select count(*) from m),
-		array(select m.id::text from m where %s order by m.created_at %s, m.id %s limit %d)`, some, after, order, order, limit)
-	var ids []string
-	err := s.pool.QueryRow(ctx, sql, w.args...).Scan(&page.Now, &page.Total, &ids)
-	if err != nil || len(ids) == 0 || page.Total > fewMatches {
+	sorted := fmt.Sprintf("select m.*, (select count(*) from m) as total from m where %s order by m.created_at %s, m.id %s limit %d", after, order, order, limit)
+	sql := fmt.Sprintf("with m as materialized (%s) %s order by n.created_at %s, n.id %s", set, withTeam(sorted, "n.total"), order, order)
+	var rows []listedRow
+	err := pipeline(ctx, s.pool, clock(ctx, page), readListed(ctx, sql, w.args, &rows, &page.Total))
+	if err == nil && len(rows) == 0 && f.After != "" { // the total is told with a row
+		f.After = ""
+		_, err = s.collect(ctx, f, before, set, 1, page)
+	}
+	if err != nil || page.Total > fewMatches && f.Query != "" {
 		return nil, mapError("searching the list", err)
 	}
-	var rows []sqlc.Effect
-	err = readRows(ctx, "select "+listedColumns+" from effects e where e.id = any ($1::text[]::uuid[]) order by array_position($1::text[]::uuid[], e.id)", []any{ids}, &rows)(s.pool)
-	return rows, mapError("searching the list", err)
+	return rows, nil
 }
 
 // walk reads the open effects in order until the page is full; with total it
 // counts what matches, too.
-func (s *Store) walk(ctx context.Context, f journal.ListFilter, w *where, limit int, total bool, page *journal.ListPage) ([]sqlc.Effect, error) {
+func (s *Store) walk(ctx context.Context, f journal.ListFilter, w *where, limit int, total bool, page *journal.ListPage) ([]listedRow, error) {
 	asks := []func(sqlc.DBTX) error{clock(ctx, page)}
 	if total {
 		count := "select count(*) from (" + w.both(f, "1", fmt.Sprintf("limit %d", journal.TotalCap)) + ") n"
@@ -264,17 +238,20 @@ func (s *Store) walk(ctx context.Context, f journal.ListFilter, w *where, limit 
 	after, order := w.after(f, "e")
 	w.sql = append(w.sql, after)
 	sorted := fmt.Sprintf("order by created_at %s, id %s limit %d", order, order, limit)
-	var rows []sqlc.Effect
-	asks = append(asks, readRows(ctx, "select * from ("+w.both(f, listedColumns, sorted)+") n "+sorted, w.args, &rows))
+	var rows []listedRow
+	some := fmt.Sprintf("select * from (%s) n %s", w.both(f, rowColumns, sorted), sorted)
+	asks = append(asks, readListed(ctx, fmt.Sprintf("%s order by n.created_at %s, n.id %s", withTeam(some), order, order), w.args, &rows))
 	return rows, mapError("reading the list", pipeline(ctx, s.pool, asks...))
 }
 
 // with returns w and one more condition.
 func (w *where) with(format string, v any) *where {
-	out := &where{sql: slices.Clone(w.sql), args: slices.Clone(w.args)}
+	out := w.copy()
 	out.add(format, v)
 	return out
 }
+
+func (w *where) copy() *where { return &where{sql: slices.Clone(w.sql), args: slices.Clone(w.args)} }
 
 // after returns the condition that a row lies after the cursor, and the order.
 func (w *where) after(f journal.ListFilter, alias string) (condition, order string) {
@@ -300,62 +277,4 @@ func (w *where) both(f journal.ListFilter, columns, tail string) string {
 		return open
 	}
 	return open + " union all " + one(ownedAttention, ownedText)
-}
-
-// snapshots adds what the assessment of each row needs, in one round trip for
-// the whole page.
-func (s *Store) snapshots(ctx context.Context, effects []sqlc.Effect, now time.Time) ([]journal.Snapshot, map[string]journal.TeamMark, error) {
-	if len(effects) == 0 {
-		return nil, nil, nil
-	}
-	ids := idsOf(effects)
-	var attempts []sqlc.AttemptsOfRow
-	var looks []sqlc.LooksOfRow
-	var orders []sqlc.Order
-	var proposals []sqlc.Proposal
-	var team []sqlc.TeamOfRow
-	err := pipeline(ctx, s.pool,
-		func(db sqlc.DBTX) (err error) { attempts, err = s.q.AttemptsOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { looks, err = s.q.LooksOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { orders, err = s.q.OrdersOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { proposals, err = s.q.OpenProposalsOf(ctx, db, ids); return err },
-		func(db sqlc.DBTX) (err error) { team, err = s.q.TeamOf(ctx, db, ids); return err })
-	if err != nil {
-		return nil, nil, mapError("reading the list", err)
-	}
-	rows := map[string][]sqlc.Attempt{}
-	for _, a := range attempts {
-		rows[a.EffectID] = append(rows[a.EffectID], sqlc.Attempt(a))
-	}
-	out := make([]journal.Snapshot, len(effects))
-	byID := make(map[string]*journal.Snapshot, len(effects))
-	for i, r := range effects {
-		e, err := toEffect(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		out[i] = journal.Snapshot{Effect: e, Now: now, Policy: s.policy, CanLook: s.look(e.Provider), Attempts: joinAttempts(r, rows[e.ID])}
-		byID[e.ID] = &out[i]
-	}
-	for _, l := range looks {
-		if sn := byID[l.EffectID]; sn != nil {
-			sn.Looks = append(sn.Looks, journal.Look{ID: l.ID, Seq: l.Seq, Verdict: journal.Verdict(l.Verdict), Reason: l.Reason,
-				CoversAttempt: int(l.CoversAttempt), StartedAt: l.StartedAt, LookAgainAt: timeOf(l.LookAgainAt), Digest: l.Digest})
-		}
-	}
-	for _, o := range orders { // oldest first: the newest stays
-		if sn := byID[o.EffectID]; sn != nil {
-			sn.Order = toOrder(o)
-		}
-	}
-	for _, r := range proposals {
-		p, err := toProposal(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		if sn := byID[r.EffectID]; sn != nil {
-			sn.Proposal = p
-		}
-	}
-	return out, teamMarks(team), nil
 }

@@ -78,6 +78,10 @@ func TestFourEyes(t *testing.T) {
 	if got := d.rows(id); got != [3]int{0, 0, 0} {
 		t.Fatalf("decisions, deliveries, decided rows %v after proposing", got)
 	}
+	page, err := d.List(t.Context(), journal.ListFilter{})
+	if err != nil || len(page.Rows) != 1 || !page.Rows[0].Proposal.Open(page.Now) || page.Rows[0].Proposal.Decision.Actor.Name != operator.Name {
+		t.Errorf("on the list: %+v, %v", page.Rows, err)
+	}
 	again, err := u.Decide(t.Context(), one)
 	if err != nil || !again.Repeated || again.Proposal.ID != p.ID {
 		t.Errorf("the second click: %+v, %v", again, err)

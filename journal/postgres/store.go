@@ -59,6 +59,9 @@ type Options struct {
 	// those that come at once share one; each caller still returns only when its
 	// own row is durable, and a lone caller writes as if it were ungrouped.
 	Ungrouped bool
+	// Forgetful makes every page of the list read its effects anew, also those that
+	// another page has just shown. Meant for measuring.
+	Forgetful bool
 }
 
 // Store is the journal in one database. Safe for concurrent use.
@@ -71,6 +74,7 @@ type Store struct {
 	log    *slog.Logger
 	tools  sync.Map // name → toolRow: saves the look-up on the happy path
 	counts rollupCache
+	seen   *seenEffects // nil if forgetful
 	// begins and commits are nil if ungrouped.
 	begins  *group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]
 	commits *group[sqlc.CommitEffectParams, int64]
@@ -111,6 +115,9 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if !o.Forgetful {
+		s.seen = &seenEffects{}
 	}
 	if !o.Ungrouped {
 		s.begins = &group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]{run: s.beginMany,

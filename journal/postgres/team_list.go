@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/landedhq/landed/journal"
-	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
 )
 
 // What people hold and what they put aside are small sets beside the effects.
@@ -138,23 +137,4 @@ func (r *rollup) teamTotal(f journal.ListFilter) (n int, ok bool) {
 		return max(r.total(f)-held.total(f), 0), true
 	}
 	return r.total(f), true
-}
-
-// teamMarks puts claims, comments and snoozes beside the rows of a page.
-func teamMarks(rows []sqlc.TeamOfRow) map[string]journal.TeamMark {
-	out := make(map[string]journal.TeamMark, len(rows))
-	for _, r := range rows {
-		m := journal.TeamMark{Comments: int(r.Comments)}
-		if r.ClaimID != nil && r.Until != nil {
-			m.Claim = &journal.Claim{ID: *r.ClaimID, Holder: journal.Actor{Issuer: r.Issuer, Subject: r.Subject, Name: r.Name},
-				Since: timeOf(r.Since), Until: *r.Until}
-		}
-		if r.SnoozedUntil != nil {
-			m.Snooze = &journal.Snooze{Until: *r.SnoozedUntil, Actor: journal.Actor{Issuer: r.SnoozedIssuer, Subject: r.SnoozedSubject, Name: r.SnoozedName}}
-		}
-		if m != (journal.TeamMark{}) {
-			out[r.EffectID] = m
-		}
-	}
-	return out
 }

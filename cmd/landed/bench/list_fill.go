@@ -72,6 +72,7 @@ var fillBeside = []string{
 type listJournal struct {
 	effects, open int
 	store         *postgres.Store
+	forgetful     *postgres.Store // which reads every page's effects anew
 	pool          *pgxpool.Pool
 	samples       []listSample // committed effects, at random
 	openSamples   []listSample
@@ -109,7 +110,10 @@ func fillJournal(ctx context.Context, pg *cluster.Cluster, name string, n, open 
 	if j.pool, err = pgxpool.New(ctx, dsn); err != nil {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}
-	j.store = postgres.New(j.pool, postgres.Options{CanLook: func(string) bool { return true }})
+	o := postgres.Options{CanLook: func(string) bool { return true }}
+	j.store = postgres.New(j.pool, o)
+	o.Forgetful = true
+	j.forgetful = postgres.New(j.pool, o)
 	tool := journal.Tool{Name: "bench", Class: journal.ClassAtMostOnce, Provider: "bench", ClientTimeout: 30 * time.Second}
 	if err := j.store.RegisterTool(ctx, tool); err != nil {
 		return nil, err

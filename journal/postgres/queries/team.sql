@@ -55,16 +55,6 @@ delete from snoozes where until <= clock_timestamp();
 -- name: SnoozeOf :one
 select * from snoozes where effect_id = @effect_id and until > clock_timestamp();
 
--- name: TeamOf :many
--- What the list shows beside the rows of one page. Plan: one look by primary key
--- or by comments_effect for each row.
-select t.id::uuid as effect_id, (select count(*) from comments m where m.effect_id = t.id)::integer as comments,
-    c.id as claim_id, coalesce(c.issuer, '') as issuer, coalesce(c.subject, '') as subject, coalesce(c.name, '') as name, c.since, c.until,
-    z.until as snoozed_until, coalesce(z.name, '') as snoozed_name, coalesce(z.subject, '') as snoozed_subject, coalesce(z.issuer, '') as snoozed_issuer
-from unnest(cast(sqlc.arg(ids)::text[] as uuid[])) t (id)
-left join claims c on c.effect_id = t.id and c.until > clock_timestamp()
-left join snoozes z on z.effect_id = t.id and z.until > clock_timestamp();
-
 -- name: SeePerson :exec
 insert into people (issuer, subject, name, roles, seen_at) values (@issuer, @subject, @name, @roles, @seen_at)
 on conflict (issuer, subject) do update set name = excluded.name, roles = excluded.roles, seen_at = excluded.seen_at
