@@ -52,9 +52,13 @@ type JournalRow struct {
 	Statements float64 `json:"statements"`
 }
 
-// rounds is how often the variants take turns within a cell: on a noisy machine
-// only what runs in one breath can be compared.
-const rounds = 9
+// rounds is how often the variants take turns within a cell at least, and a turn
+// is not longer than longestTurn: on a noisy machine only what runs in one breath
+// can be compared, and of many such comparisons the median.
+const (
+	rounds      = 9
+	longestTurn = 200 * time.Millisecond
+)
 
 // Journal measures begin and commit through the library against the same two
 // statements hand-written in pgx, interleaved on one private cluster.
@@ -172,8 +176,10 @@ type measured struct {
 func (b *journalBench) cell(ctx context.Context, workers int) (JournalRow, error) {
 	variants := []variant{b.hand, b.library(b.plain), b.library(b.group)}
 	turns := make([][]measured, len(variants))
-	each := time.Duration(b.opts.Seconds / rounds * float64(time.Second))
-	for round := range rounds {
+	whole := time.Duration(b.opts.Seconds * float64(time.Second))
+	n := max(rounds, int(whole/longestTurn)) | 1 // odd, so that there is one in the middle
+	each := whole / time.Duration(n)
+	for round := range n {
 		for k := range variants {
 			v := (k + round) % len(variants) // nobody is always first
 			m, err := b.turn(ctx, variants[v], workers, each)
