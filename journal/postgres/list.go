@@ -72,20 +72,16 @@ func (w *where) and(first string) string {
 }
 
 // narrow adds the filter's columns. What no column can hold matches nothing. A
-// state stands in the statement itself: for one among its arguments the server
-// would plan every page anew, as hardly any effect is parked and most states of a
-// journal are COMMITTED.
+// value stands in a sub-select, out of the planner's sight: it would plan every
+// page anew for it, by what is common among all effects, which says nothing of
+// those that are open.
 func (w *where) narrow(f journal.ListFilter) {
-	if f.State.Valid() {
-		w.sql = append(w.sql, "e.state = '"+string(f.State)+"'")
-		f.State = ""
-	}
 	for _, c := range []struct{ column, v string }{
 		{"e.state", string(f.State)}, {"e.tool", f.Tool}, {"e.class", string(f.Class)}, {"e.provider", f.Provider},
 		{"e.namespace", f.Namespace}, {"e.root_run", f.RootRun},
 	} {
 		if c.v != "" {
-			w.add(c.column+" = ?", clean(c.v, len(c.v)*3))
+			w.add(c.column+" = (select ?::text)", clean(c.v, len(c.v)*3))
 		}
 	}
 }
@@ -197,12 +193,12 @@ func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []listed
 		}
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Query) + "%"
-	some := w.with(text+" like lower(?)", like)
+	some := w.with(text+" like (select lower(?))", like)
 	rows, err := s.collect(ctx, f, some, some.both(f, rowColumns, fmt.Sprintf("limit %d", fewMatches+1)), limit, page)
 	if err != nil || page.Total <= fewMatches {
 		return rows, err
 	}
-	return s.walk(ctx, f, w.with("("+text+" || '') like lower(?)", like), limit, true, page) // hidden from the trigrams
+	return s.walk(ctx, f, w.with("("+text+" || '') like (select lower(?))", like), limit, true, page) // hidden from the trigrams
 }
 
 // collect reads all of a small set, and sorts and counts it: what matches a

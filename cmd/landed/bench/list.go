@@ -55,7 +55,7 @@ type ListRead struct {
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`
 	BaseP50   float64 `json:"base_p50_ms"`
-	Ratio     float64 `json:"ratio"` // P50/BaseP50
+	Ratio     float64 `json:"ratio"` // of the medians of one turn, the median over the turns
 	Times     int     `json:"times"`
 	TargetP50 float64 `json:"target_p50_ms,omitempty"` // 0 = none
 	TargetP99 float64 `json:"target_p99_ms,omitempty"`
@@ -66,7 +66,7 @@ type ListWrite struct {
 	Name     string  `json:"name"`
 	Full     float64 `json:"full_per_s"`
 	Empty    float64 `json:"empty_per_s"`
-	Ratio    float64 `json:"ratio"`
+	Ratio    float64 `json:"ratio"`          // the median over the turns
 	FullWAL  float64 `json:"full_wal_bytes"` // per effect
 	EmptyWAL float64 `json:"empty_wal_bytes"`
 }
@@ -292,32 +292,43 @@ type listRead struct {
 	do       func(ctx context.Context, j *listJournal, i int) error
 }
 
-// listTurns is how often the two journals take turns within one read.
-const listTurns = 6
-
-// measure runs the read on both journals in turns, each warmed up first.
+// measure runs the read on both journals in turns, each warmed up first, and
+// compares turn by turn: what else the machine does changes from one turn to the
+// next.
 func (x listRead) measure(ctx context.Context, full, base *listJournal, d time.Duration) (ListRead, error) {
 	var took [2][]time.Duration
-	for turn := range listTurns + 1 {
+	var ratios []float64
+	turns := max(rounds, int(d/longestTurn)) | 1
+	for turn := range turns + 1 {
+		each := d / time.Duration(turns)
+		if turn == 0 {
+			each = d / 4 // warms up, and is not counted
+		}
+		var p50 [2]float64
 		for k, j := range []*listJournal{full, base} {
-			begun := time.Now()
-			for i := 0; i < 5 || time.Since(begun) < d/listTurns; i++ {
+			var these []time.Duration
+			for begun := time.Now(); len(these) < 5 || time.Since(begun) < each; {
 				at := time.Now()
-				if err := x.do(ctx, j, turn*1009+i); err != nil {
+				if err := x.do(ctx, j, turn*1009+len(these)); err != nil {
 					return ListRead{}, err
 				}
-				if turn > 0 { // the first warms up
-					took[k] = append(took[k], time.Since(at))
-				}
+				these = append(these, time.Since(at))
 			}
+			slices.Sort(these)
+			p50[k] = quantile(these, 0.5)
+			if turn > 0 {
+				took[k] = append(took[k], these...)
+			}
+		}
+		if turn > 0 {
+			ratios = append(ratios, p50[0]/p50[1])
 		}
 	}
 	slices.Sort(took[0])
 	slices.Sort(took[1])
-	r := ListRead{Name: x.name, P50: quantile(took[0], 0.5), P99: quantile(took[0], 0.99), BaseP50: quantile(took[1], 0.5), Times: len(took[0]),
-		TargetP50: x.p50, TargetP99: x.p99}
-	r.Ratio = r.P50 / r.BaseP50
-	return r, nil
+	slices.Sort(ratios)
+	return ListRead{Name: x.name, P50: quantile(took[0], 0.5), P99: quantile(took[0], 0.99), BaseP50: quantile(took[1], 0.5), Times: len(took[0]),
+		Ratio: ratios[len(ratios)/2], TargetP50: x.p50, TargetP99: x.p99}, nil
 }
 
 var errWrongAnswer = errors.New("the journal gave another answer than it must")

@@ -131,16 +131,17 @@ func roundReads() []listRead {
 const listWriters = 32
 
 // compareWrites lets a full and an empty journal take turns at the happy path,
-// keys derived from the root run.
+// keys derived from the root run, nine times as long as one read is measured.
 func compareWrites(ctx context.Context, full, empty *listJournal, d time.Duration) ([]ListWrite, error) {
 	var run atomic.Int64
 	var turns [2][]measured
-	for round := range rounds {
+	n := max(rounds, int(rounds*d/longestTurn)) | 1
+	for round := range n {
 		for k := range turns {
 			j := []*listJournal{full, empty}[(k+round)%2]
 			b := &journalBench{pool: j.pool, opts: JournalOptions{}}
 			b.run.Store(run.Add(1000))
-			m, err := b.turn(ctx, b.library(j.store), listWriters, d)
+			m, err := b.turn(ctx, b.library(j.store), listWriters, rounds*d/time.Duration(n))
 			if err != nil {
 				return nil, err
 			}
@@ -150,6 +151,6 @@ func compareWrites(ctx context.Context, full, empty *listJournal, d time.Duratio
 	wal := func(m measured) float64 { return m.wal }
 	w := ListWrite{Name: fmt.Sprintf("begin and commit, %d workers, group commit", listWriters), Full: median(turns[0], rateOf), Empty: median(turns[1], rateOf),
 		FullWAL: median(turns[0], wal), EmptyWAL: median(turns[1], wal)}
-	w.Ratio = w.Full / w.Empty
+	w.Ratio = medianRatio(turns[0], turns[1])
 	return []ListWrite{w}, nil
 }
