@@ -83,7 +83,7 @@ func (s *Store) BulkNow(ctx context.Context, b journal.Bulk) (map[string]*journa
 	var head journal.ListPage
 	var effects []listedRow
 	err := pipeline(ctx, s.pool, clock(ctx, &head), readListed(ctx,
-		withTeam("select "+rowColumns+" from effects e where e.id = any ($1::text[]::uuid[])"), []any{ids}, &effects))
+		withTeam("select "+rowColumns+" from effects e where e.id = any ($1::text[]::uuid[])", false), []any{ids}, &effects))
 	if err != nil {
 		return nil, mapError("loading the effects of bulk "+b.ID, err)
 	}

@@ -60,7 +60,7 @@ func (s *Store) attention(ctx context.Context, f journal.ListFilter, limit int) 
 	_, order := w.after(journal.ListFilter{Newest: f.Newest}, "e")
 	var effects []listedRow
 	sorted := fmt.Sprintf("order by created_at %s, id %s limit %d", order, order, limit)
-	err := pipeline(ctx, s.pool, clock(ctx, &head), readListed(ctx, withTeam(w.both(f, rowColumns, sorted)), w.args, &effects))
+	err := pipeline(ctx, s.pool, clock(ctx, &head), readListed(ctx, withTeam(w.both(f, rowColumns, sorted), !f.Snoozed), w.args, &effects))
 	if err != nil {
 		return nil, head, mapError("reading the list", err)
 	}

@@ -161,7 +161,7 @@ func (s *Store) find(ctx context.Context, f journal.ListFilter, page *journal.Li
 		return nil, nil
 	}
 	var rows []listedRow
-	err := pipeline(ctx, s.pool, clock(ctx, page), readListed(ctx, withTeam(strings.Join(asks, " union all ")), w.args, &rows))
+	err := pipeline(ctx, s.pool, clock(ctx, page), readListed(ctx, withTeam(strings.Join(asks, " union all "), false), w.args, &rows))
 	slices.SortFunc(rows, func(a, b listedRow) int { return cmp.Compare(a.id, b.id) })
 	return slices.CompactFunc(rows, func(a, b listedRow) bool { return a.id == b.id }), mapError("searching the journal", err)
 }
@@ -209,7 +209,7 @@ func (s *Store) collect(ctx context.Context, f journal.ListFilter, before *where
 	page.Total = 0
 	after, order := w.after(f, "m")
 	sorted := fmt.Sprintf("select m.*, (select count(*) from m) as total from m where %s order by m.created_at %s, m.id %s limit %d", after, order, order, limit)
-	sql := fmt.Sprintf("with m as materialized (%s) %s order by n.created_at %s, n.id %s", set, withTeam(sorted, "n.total"), order, order)
+	sql := fmt.Sprintf("with m as materialized (%s) %s order by n.created_at %s, n.id %s", set, withTeam(sorted, !f.Snoozed, "n.total"), order, order)
 	var rows []listedRow
 	err := pipeline(ctx, s.pool, clock(ctx, page), readListed(ctx, sql, w.args, &rows, &page.Total))
 	if err == nil && len(rows) == 0 && f.After != "" { // the total is told with a row
@@ -236,7 +236,7 @@ func (s *Store) walk(ctx context.Context, f journal.ListFilter, w *where, limit 
 	sorted := fmt.Sprintf("order by created_at %s, id %s limit %d", order, order, limit)
 	var rows []listedRow
 	some := fmt.Sprintf("select * from (%s) n %s", w.both(f, rowColumns, sorted), sorted)
-	asks = append(asks, readListed(ctx, fmt.Sprintf("%s order by n.created_at %s, n.id %s", withTeam(some), order, order), w.args, &rows))
+	asks = append(asks, readListed(ctx, fmt.Sprintf("%s order by n.created_at %s, n.id %s", withTeam(some, !f.Snoozed), order, order), w.args, &rows))
 	return rows, mapError("reading the list", pipeline(ctx, s.pool, asks...))
 }
 

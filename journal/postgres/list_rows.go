@@ -18,15 +18,20 @@ import (
 const rowColumns = "e.id, e.created_at, e.version, e.xmin as seen"
 
 // withTeam adds to rows of rowColumns what people have beside them, for
-// readListed, and more columns behind that. Plan: one look by primary key or by
+// readListed, and more columns behind that. Rows that are known to be awake are
+// not looked up among what is snoozed. Plan: one look by primary key or by
 // comments_effect for each row.
-func withTeam(rows string, more ...string) string {
-	columns := append([]string{`select n.id, n.created_at, n.version, n.seen, (select count(*) from comments m where m.effect_id = n.id)::integer,
-		k.id, coalesce(k.issuer, ''), coalesce(k.subject, ''), coalesce(k.name, ''), k.since, k.until,
-		z.until, coalesce(z.issuer, ''), coalesce(z.subject, ''), coalesce(z.name, '')`}, more...)
-	return fmt.Sprintf(`%s from (%s) n
-		left join claims k on k.effect_id = n.id and k.until > (select clock_timestamp())
-		left join snoozes z on z.effect_id = n.id and z.until > (select clock_timestamp())`, strings.Join(columns, ", "), rows)
+func withTeam(rows string, awake bool, more ...string) string {
+	columns := []string{`select n.id, n.created_at, n.version, n.seen, (select count(*) from comments m where m.effect_id = n.id)::integer,
+		k.id, coalesce(k.issuer, ''), coalesce(k.subject, ''), coalesce(k.name, ''), k.since, k.until`}
+	from := fmt.Sprintf(" from (%s) n left join claims k on k.effect_id = n.id and k.until > (select clock_timestamp())", rows)
+	if awake {
+		columns = append(columns, "null::timestamptz, '', '', ''")
+	} else {
+		columns = append(columns, "z.until, coalesce(z.issuer, ''), coalesce(z.subject, ''), coalesce(z.name, '')")
+		from += " left join snoozes z on z.effect_id = n.id and z.until > (select clock_timestamp())"
+	}
+	return strings.Join(append(columns, more...), ", ") + from
 }
 
 // listedRow is a row of the list before its effect was read: which effect it is,

@@ -31,7 +31,7 @@ const (
 func (w *where) team(f journal.ListFilter) {
 	switch f.Claim {
 	case journal.ClaimMine:
-		w.sql = append(w.sql, "e.id = any (array("+claimedIDs+" and k.issuer = "+w.arg(f.Viewer.Issuer)+" and k.subject = "+w.arg(f.Viewer.Subject)+"))")
+		w.sql = append(w.sql, "e.id = any (array("+claimedIDs+" and k.issuer = (select "+w.arg(f.Viewer.Issuer)+"::text) and k.subject = (select "+w.arg(f.Viewer.Subject)+"::text)))")
 	case journal.ClaimNone:
 		w.sql = append(w.sql, "e.id not in ("+claimedIDs+")")
 	}
