@@ -12,39 +12,47 @@ import (
 	"github.com/landedhq/landed/journal/postgres/internal/sqlc"
 )
 
-// pollEvery is how often a long poll asks the database. Polling is the base:
-// it needs no session and survives a pooler.
-const pollEvery = 250 * time.Millisecond
-
 // Decision waits up to wait for the first resolution of the effect after the
 // cursor; nil means none yet.
 func (s *Store) Decision(ctx context.Context, effectID string, after int64, wait time.Duration) (*journal.Resolution, error) {
 	if !journal.ValidID(effectID) {
 		return nil, fmt.Errorf("loading effect: %w", journal.ErrNotFound)
 	}
-	if _, err := s.q.EffectByID(ctx, s.pool, effectID); err != nil {
-		return nil, mapError("loading effect "+effectID, err)
+	if wait <= 0 {
+		return s.nextResolution(ctx, effectID, after)
 	}
-	deadline := time.Now().Add(wait)
-	for {
-		r, err := s.q.NextResolution(ctx, s.pool, sqlc.NextResolutionParams{EffectID: effectID, After: after})
-		if err == nil {
-			out := resolutionRow(r).resolution()
-			return &out, nil
-		}
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return nil, mapError("waiting for a decision", err)
-		}
+	woken, leave := s.waiting.join(effectID)
+	defer leave()
+	for deadline := time.Now().Add(wait); ; {
+		r, err := s.nextResolution(ctx, effectID, after)
 		left := time.Until(deadline)
-		if left <= 0 {
-			return nil, nil
+		if r != nil || err != nil || left <= 0 {
+			return r, err
 		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(min(pollEvery, left)):
+		case <-woken:
+		case <-time.After(min(recheckEvery, left)):
 		}
 	}
+}
+
+// nextResolution is nil if there is none yet.
+func (s *Store) nextResolution(ctx context.Context, effectID string, after int64) (*journal.Resolution, error) {
+	r, err := s.q.NextResolution(ctx, s.pool, sqlc.NextResolutionParams{EffectID: effectID, After: after})
+	if err == nil {
+		out := resolutionRow(r).resolution()
+		return &out, nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return nil, mapError("waiting for a decision", err)
+	}
+	exists, err := s.q.EffectExists(ctx, s.pool, effectID)
+	if err == nil && !exists {
+		err = pgx.ErrNoRows
+	}
+	return nil, mapError("loading effect "+effectID, err)
 }
 
 // Decisions is the feed of all resolutions after a cursor, oldest first.

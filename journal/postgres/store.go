@@ -75,6 +75,8 @@ type Store struct {
 	tools  sync.Map // name → toolRow: saves the look-up on the happy path
 	counts rollupCache
 	seen   *seenEffects // nil if forgetful
+	// waiting are the long polls for a decision.
+	waiting waiters
 	// begins and commits are nil if ungrouped.
 	begins  *group[sqlc.BeginEffectParams, sqlc.BeginEffectRow]
 	commits *group[sqlc.CommitEffectParams, int64]
@@ -115,6 +117,10 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.waiting.last = func(ctx context.Context) (int64, error) { return s.q.LastResolution(ctx, s.pool) }
+	s.waiting.tail = func(ctx context.Context, after int64) ([]sqlc.ResolutionTailRow, error) {
+		return s.q.ResolutionTail(ctx, s.pool, sqlc.ResolutionTailParams{After: after, MaxRows: maxTail})
 	}
 	if !o.Forgetful {
 		s.seen = &seenEffects{}

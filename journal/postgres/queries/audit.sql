@@ -67,6 +67,17 @@ select sqlc.embed(deliveries), e.namespace, e.key from deliveries join effects e
 select sqlc.embed(deliveries), e.namespace, e.key from deliveries join effects e on e.id = deliveries.effect_id
 where deliveries.effect_id = @effect_id and deliveries.audit_seq > @after order by deliveries.audit_seq limit 1;
 
+-- name: ResolutionTail :many
+-- Whose resolutions follow a place in the audit log. Plan: the unique index on
+-- audit_seq, from its end.
+select effect_id, audit_seq from deliveries where audit_seq > @after order by audit_seq limit @max_rows;
+
+-- name: LastResolution :one
+select coalesce(max(audit_seq), 0)::bigint from deliveries;
+
+-- name: EffectExists :one
+select exists (select from effects where id = @id);
+
 -- name: ResolutionsAfter :many
 -- The feed, of all namespaces (an empty array) or of some. Plan: for each
 -- namespace deliveries_namespace from the cursor on, so that a quiet namespace

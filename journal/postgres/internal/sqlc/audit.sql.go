@@ -564,6 +564,28 @@ func (q *Queries) DropSession(ctx context.Context, db DBTX, tokenHash []byte) er
 	return err
 }
 
+const effectExists = `-- name: EffectExists :one
+select exists (select from effects where id = $1)
+`
+
+func (q *Queries) EffectExists(ctx context.Context, db DBTX, id string) (bool, error) {
+	row := db.QueryRow(ctx, effectExists, id)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const lastResolution = `-- name: LastResolution :one
+select coalesce(max(audit_seq), 0)::bigint from deliveries
+`
+
+func (q *Queries) LastResolution(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRow(ctx, lastResolution)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const listTokens = `-- name: ListTokens :many
 select id, name, namespaces, created_at, created_by, last_used_at, revoked_at from tokens order by created_at
 `
@@ -692,6 +714,42 @@ func (q *Queries) NextResolution(ctx context.Context, db DBTX, arg NextResolutio
 		&i.Key,
 	)
 	return i, err
+}
+
+const resolutionTail = `-- name: ResolutionTail :many
+select effect_id, audit_seq from deliveries where audit_seq > $1 order by audit_seq limit $2
+`
+
+type ResolutionTailParams struct {
+	After   int64
+	MaxRows int32
+}
+
+type ResolutionTailRow struct {
+	EffectID string
+	AuditSeq int64
+}
+
+// Whose resolutions follow a place in the audit log. Plan: the unique index on
+// audit_seq, from its end.
+func (q *Queries) ResolutionTail(ctx context.Context, db DBTX, arg ResolutionTailParams) ([]ResolutionTailRow, error) {
+	rows, err := db.Query(ctx, resolutionTail, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ResolutionTailRow
+	for rows.Next() {
+		var i ResolutionTailRow
+		if err := rows.Scan(&i.EffectID, &i.AuditSeq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const resolutionsAfter = `-- name: ResolutionsAfter :many
