@@ -98,7 +98,7 @@ func TestLooksTogether(t *testing.T) {
 		return n
 	}
 	const told = "select count(distinct effect_id) from evidence where verdict in ('FOUND', 'NOT_FOUND')"
-	for deadline := time.Now().Add(time.Minute); count(told) < each && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); count(told) < each && time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
 		if _, err := c.Round(t.Context(), "windowed"); err != nil {
 			t.Fatal(err)
 		}
