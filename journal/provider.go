@@ -52,6 +52,15 @@ type ProviderNote struct {
 type LagProbe struct {
 	Provider, EffectID, Ref string
 	BegunAt, CommittedAt    time.Time
-	Tries                   int
-	Now                     time.Time // the journal's clock
+	// MissedAt is when it was last looked for and not there; zero = never.
+	MissedAt time.Time
+	Tries    int
+	Now      time.Time // the journal's clock
+}
+
+// LagSample is what a probe told: how long the provider took to show it, or that
+// it never did within that time.
+type LagSample struct {
+	Lag  time.Duration
+	Lost bool
 }

@@ -53,24 +53,26 @@ func (s *Store) ClaimLagProbe(ctx context.Context, provider string, fresh, every
 		return nil, mapError("claiming a lag probe", err)
 	}
 	return &journal.LagProbe{Provider: provider, EffectID: r.EffectID, Ref: r.Ref, BegunAt: r.BegunAt, CommittedAt: r.CommittedAt,
-		Tries: int(r.Tries), Now: r.DbNow}, nil
+		MissedAt: timeOf(r.MissedAt), Tries: int(r.Tries), Now: r.DbNow}, nil
 }
 
-// PostponeLagProbe lets the provider have some more time.
-func (s *Store) PostponeLagProbe(ctx context.Context, p journal.LagProbe, wait time.Duration) error {
-	err := s.q.PostponeLagProbe(ctx, s.pool, sqlc.PostponeLagProbeParams{Provider: p.Provider, EffectID: p.EffectID, WaitMs: ms(wait)})
+// PostponeLagProbe lets the provider have some more time. A look that did not find
+// it is kept: missedAt is when that began, zero if it could not tell.
+func (s *Store) PostponeLagProbe(ctx context.Context, p journal.LagProbe, wait time.Duration, missedAt time.Time) error {
+	err := s.q.PostponeLagProbe(ctx, s.pool, sqlc.PostponeLagProbeParams{Provider: p.Provider, EffectID: p.EffectID, WaitMs: ms(wait), MissedAt: timePtr(missedAt)})
 	return mapError("postponing a lag probe", err)
 }
 
-// EndLagProbe keeps how long the probe took to show, up to now; lost says that
-// it never did. Of two that end one probe, one counts.
-func (s *Store) EndLagProbe(ctx context.Context, p journal.LagProbe, lost bool) error {
+// EndLagProbe keeps what the probe told; nil says that it told nothing. Of two
+// that end one probe, one counts.
+func (s *Store) EndLagProbe(ctx context.Context, p journal.LagProbe, told *journal.LagSample) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		n, err := s.q.EndLagProbe(ctx, tx, sqlc.EndLagProbeParams{Provider: p.Provider, EffectID: p.EffectID})
-		if err != nil || n == 0 {
+		if err != nil || n == 0 || told == nil {
 			return err
 		}
-		if err := s.q.AddLagSample(ctx, tx, sqlc.AddLagSampleParams{Provider: p.Provider, EffectID: p.EffectID, CommittedAt: p.CommittedAt, Lost: lost}); err != nil {
+		sample := sqlc.AddLagSampleParams{Provider: p.Provider, EffectID: p.EffectID, CommittedAt: p.CommittedAt, LagMs: ms(max(told.Lag, 0)), Lost: told.Lost}
+		if err := s.q.AddLagSample(ctx, tx, sample); err != nil {
 			return fmt.Errorf("adding the sample: %w", err)
 		}
 		return s.q.TrimLagSamples(ctx, tx, p.Provider)

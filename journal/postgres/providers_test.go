@@ -73,16 +73,35 @@ func TestLagProbe(t *testing.T) {
 	if again := claim(); again != nil {
 		t.Errorf("claimed twice: %+v", again)
 	}
-	if err := d.PostponeLagProbe(t.Context(), *p, 0); err != nil {
+	missed := p.Now
+	if err := d.PostponeLagProbe(t.Context(), *p, 0, missed); err != nil {
 		t.Fatal(err)
 	}
-	if p = claim(); p == nil || p.Tries != 2 {
+	if p = claim(); p == nil || p.Tries != 2 || !p.MissedAt.Equal(missed) {
 		t.Fatalf("after the wait: %+v", p)
 	}
+	if err := d.PostponeLagProbe(t.Context(), *p, 0, time.Time{}); err != nil { // the provider could not be asked
+		t.Fatal(err)
+	}
+	if p = claim(); p == nil || !p.MissedAt.Equal(missed) {
+		t.Fatalf("what could not be asked was no miss: %+v", p)
+	}
+	if err := d.EndLagProbe(t.Context(), *p, nil); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.ProviderState(t.Context(), "asked"); err != nil || s.Lag.Samples != 0 {
+		t.Errorf("a probe that told nothing is a sample: %+v, %v", s.Lag, err)
+	}
+	if p = claim(); p == nil || p.Tries != 1 || !p.MissedAt.IsZero() {
+		t.Fatalf("the next probe: %+v", p)
+	}
 	for range 2 { // two replicas end it: one sample
-		if err := d.EndLagProbe(t.Context(), *p, false); err != nil {
+		if err := d.EndLagProbe(t.Context(), *p, &journal.LagSample{Lag: 7 * time.Second}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if s, err := d.ProviderState(t.Context(), "asked"); err != nil || s.Lag.Samples != 1 || s.Lag.Max != 7*time.Second {
+		t.Errorf("the sample: %+v, %v", s.Lag, err)
 	}
 	r2 := request("mail.send", "k2")
 	d.commit(r2, d.begin(r2), "p2")
@@ -96,7 +115,7 @@ func TestLagProbe(t *testing.T) {
 	if err != nil || s.Lag.Samples != 1000 || s.Lag.Lost != 1 || s.Lag.Max != time.Hour || s.Lag.P99 != 1191*time.Millisecond || s.Lag.Newest == nil {
 		t.Errorf("the lag: %+v, %v", s.Lag, err)
 	}
-	if err := d.EndLagProbe(t.Context(), *p, false); err != nil { // nothing left to end
+	if err := d.EndLagProbe(t.Context(), *p, &journal.LagSample{}); err != nil { // nothing left to end
 		t.Fatal(err)
 	}
 }

@@ -30,8 +30,8 @@ type Source interface {
 	// ClaimLagProbe hands out a fresh commit whose lag is to be measured, nil if
 	// there is none.
 	ClaimLagProbe(ctx context.Context, provider string, fresh, every, claim time.Duration) (*journal.LagProbe, error)
-	PostponeLagProbe(ctx context.Context, p journal.LagProbe, wait time.Duration) error
-	EndLagProbe(ctx context.Context, p journal.LagProbe, lost bool) error
+	PostponeLagProbe(ctx context.Context, p journal.LagProbe, wait time.Duration, missedAt time.Time) error
+	EndLagProbe(ctx context.Context, p journal.LagProbe, told *journal.LagSample) error
 }
 
 // Bounds of the collector's work.

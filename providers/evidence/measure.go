@@ -10,13 +10,27 @@ import (
 
 // How the lag is measured: a fresh commit is looked for at growing intervals
 // until it shows, one at a time. The interval is what a sample may be too long
-// by, never too short.
+// by, never too short. Where the look came later than that, because a server was
+// killed, its answer was lost or the provider could not be asked, the probe is
+// given up: it would measure the outage, and a look is conclusive only after
+// three times the longest of the first hundred samples.
 const (
 	probeFresh = 10 * time.Second // an older commit would measure its own age
 	probeEvery = time.Minute
 	probeUntil = time.Hour // then it counts as lost
 	probeFirst = time.Second
+	probeLate  = 2 * probeFresh // after the last miss, if that is not long ago
 )
+
+// vague reports whether a probe that a look shows may have shown long before. The
+// look began at the probe's age of asked and took looked.
+func vague(p *journal.LagProbe, asked, looked time.Duration) bool {
+	missed := time.Duration(0)
+	if !p.MissedAt.IsZero() {
+		missed = p.MissedAt.Sub(p.CommittedAt)
+	}
+	return asked-missed > max(probeLate, missed/2) || looked > 2*lookTimeout
+}
 
 // measure takes one step of the provider's lag probe. A fault of the provider
 // says nothing about its lag: the probe waits.
@@ -29,6 +43,7 @@ func (c *Collector) measure(ctx context.Context, provider string, d *desk) error
 	if err != nil || p == nil {
 		return err
 	}
+	claimed := time.Now() // at p.Now
 	leave, err := d.enter(ctx)
 	if err != nil {
 		return err
@@ -37,14 +52,22 @@ func (c *Collector) measure(ctx context.Context, provider string, d *desk) error
 	begun := time.Now()
 	f := c.seek(ctx, d.adapter, *p)
 	c.note(ctx, provider, f)
-	age := p.Now.Sub(p.CommittedAt) + time.Since(begun)
+	asked, looked := p.Now.Sub(p.CommittedAt)+begun.Sub(claimed), time.Since(begun)
+	age := asked + looked
+	wait := max(age/4, probeFirst)
 	switch {
-	case f.Err == nil && len(f.Answer.Matches) > 0:
-		err = c.src.EndLagProbe(ctx, *p, false)
-	case f.Err == nil && age > probeUntil:
-		err = c.src.EndLagProbe(ctx, *p, true)
+	case f.Err != nil && age > probeUntil:
+		err = c.src.EndLagProbe(ctx, *p, nil)
+	case f.Err != nil:
+		err = c.src.PostponeLagProbe(ctx, *p, wait, time.Time{})
+	case len(f.Answer.Matches) > 0 && vague(p, asked, looked):
+		err = c.src.EndLagProbe(ctx, *p, nil)
+	case len(f.Answer.Matches) > 0:
+		err = c.src.EndLagProbe(ctx, *p, &journal.LagSample{Lag: age})
+	case age > probeUntil:
+		err = c.src.EndLagProbe(ctx, *p, &journal.LagSample{Lag: age, Lost: true})
 	default:
-		err = c.src.PostponeLagProbe(ctx, *p, max(age/4, probeFirst))
+		err = c.src.PostponeLagProbe(ctx, *p, wait, p.CommittedAt.Add(asked))
 	}
 	if err != nil {
 		return fmt.Errorf("measuring the lag of provider %s: %w", provider, err)

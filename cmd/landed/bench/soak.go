@@ -66,6 +66,10 @@ type SoakReport struct {
 	Evidence   int            `json:"evidence"`
 	Flagged    int            `json:"flagged"` // contradicted or probably double
 	AuditRows  int64          `json:"audit_rows"`
+	// Where something is unsettled: how some of it stands, and what the background
+	// rounds said last.
+	Open   []string `json:"open,omitempty"`
+	Rounds []string `json:"rounds,omitempty"`
 	Errors     map[string]int `json:"errors,omitempty"` // that callers of Do got, by kind
 }
 
@@ -171,6 +175,7 @@ type soak struct {
 	pauses   atomic.Int64
 	dice     *dice
 	log      *slog.Logger
+	said     []atomic.Pointer[string] // by background round: its last words
 }
 
 func newSoak(ctx context.Context, o SoakOptions) (*soak, error) {
@@ -240,8 +245,10 @@ func (s *soak) run(ctx context.Context) (begun int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var background, workers sync.WaitGroup
-	for _, round := range s.rounds() {
-		background.Go(func() { s.repeat(ctx, round) })
+	rounds := s.rounds()
+	s.said = make([]atomic.Pointer[string], len(rounds))
+	for i, round := range rounds {
+		background.Go(func() { s.repeat(ctx, round, &s.said[i]) })
 	}
 	injected := make(chan struct{})
 	background.Go(func() { defer close(injected); s.inject(ctx) })
@@ -278,14 +285,18 @@ func (s *soak) settled(ctx context.Context, injected <-chan struct{}) {
 }
 
 // repeat runs a round of background work again and again. Its errors are the
-// faults': the next round tries again.
-func (s *soak) repeat(ctx context.Context, round func(context.Context) error) {
+// faults': the next round tries again. What the last whole one said is kept.
+func (s *soak) repeat(ctx context.Context, round func(context.Context) error, said *atomic.Pointer[string]) {
 	t := time.NewTicker(soakRound)
 	defer t.Stop()
 	for {
 		once, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_ = round(once)
+		begun := time.Now()
+		err := round(once)
 		cancel()
+		if text := fmt.Sprintf("%v: %.400v", time.Since(begun).Round(time.Millisecond), err); ctx.Err() == nil {
+			said.Store(&text)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -329,6 +340,9 @@ func (r SoakReport) print(out io.Writer, asJSON bool) error {
 	line("flagged", r.Flagged)
 	line("duplicates, ordered ones too", r.Duplicates)
 	line("seed", r.Seed)
+	for _, text := range append(r.Rounds, r.Open...) {
+		line("", text)
+	}
 	return w.Flush()
 }
 

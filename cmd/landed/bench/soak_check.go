@@ -44,7 +44,31 @@ func (s *soak) check(ctx context.Context, r *SoakReport) error {
 		}
 	}
 	r.Lost = r.LostIntents + r.LostCommits
+	if r.Unsettled > 0 {
+		if err := s.tellOpen(ctx, c, r); err != nil {
+			return err
+		}
+	}
 	return s.checkDesk(ctx, c, r)
+}
+
+// tellOpen says how some of the unsettled effects stand.
+func (s *soak) tellOpen(ctx context.Context, c *pgx.Conn, r *SoakReport) error {
+	for i := range s.said {
+		if text := s.said[i].Load(); text != nil {
+			r.Rounds = append(r.Rounds, fmt.Sprintf("round %d took %s", i+1, *text))
+		}
+	}
+	rows, err := c.Query(ctx, `select concat_ws(' ', e.key, e.tool, e.state, e.parked_reason, 'gave up', e.gave_up, 'attempt', e.attempt, 'looks', e.looks,
+		'next in', e.next_look_at - now(), 'attention in', e.attention_at - now(), 'since', now() - e.state_at, '|', v.verdict, v.reason, 'again in', v.look_again_at - now(), '|',
+		(select string_agg(concat_ws(' ', a.number, a.phase, a.final, a.error), ', ' order by a.number) from attempts a where a.effect_id = e.id))
+		from effects e left join lateral (select * from evidence v where v.effect_id = e.id order by v.seq desc limit 1) v on true
+		where e.key like 'soak-%' and e.state not in ('COMMITTED', 'REJECTED', 'ABANDONED') order by e.created_at limit 10`)
+	if err != nil {
+		return fmt.Errorf("reading what is open: %w", err)
+	}
+	r.Open, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return err
 }
 
 // soakRow is what the journal holds of one effect.

@@ -41,17 +41,17 @@ on conflict (provider) do nothing;
 -- name: ClaimLagProbe :one
 update lag_probes set tries = tries + 1, next_at = clock_timestamp() + sqlc.arg(claim_ms)::bigint * interval '1 ms'
 where provider = @provider and next_at <= clock_timestamp()
-returning effect_id, ref, begun_at, committed_at, tries, clock_timestamp()::timestamptz as db_now;
+returning effect_id, ref, begun_at, committed_at, missed_at, tries, clock_timestamp()::timestamptz as db_now;
 
 -- name: PostponeLagProbe :exec
-update lag_probes set next_at = clock_timestamp() + sqlc.arg(wait_ms)::bigint * interval '1 ms' where provider = @provider and effect_id = @effect_id;
+update lag_probes set next_at = clock_timestamp() + sqlc.arg(wait_ms)::bigint * interval '1 ms', missed_at = coalesce(sqlc.narg(missed_at), missed_at) where provider = @provider and effect_id = @effect_id;
 
 -- name: EndLagProbe :execrows
 delete from lag_probes where provider = @provider and effect_id = @effect_id;
 
 -- name: AddLagSample :exec
 insert into lag_samples (provider, effect_id, committed_at, lag_ms, lost)
-values (@provider, @effect_id, @committed_at, greatest((extract(epoch from clock_timestamp() - sqlc.arg(committed_at)::timestamptz) * 1000)::bigint, 0), @lost);
+values (@provider, @effect_id, @committed_at, @lag_ms, @lost);
 
 -- name: TrimLagSamples :exec
 delete from lag_samples s where s.provider = @provider

@@ -341,6 +341,7 @@ type LagProbe struct {
 	CommittedAt time.Time
 	NextAt      time.Time
 	Tries       int32
+	MissedAt    *time.Time
 }
 
 type LagSample struct {

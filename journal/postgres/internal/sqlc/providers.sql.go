@@ -12,13 +12,14 @@ import (
 
 const addLagSample = `-- name: AddLagSample :exec
 insert into lag_samples (provider, effect_id, committed_at, lag_ms, lost)
-values ($1, $2, $3, greatest((extract(epoch from clock_timestamp() - $3::timestamptz) * 1000)::bigint, 0), $4)
+values ($1, $2, $3, $4, $5)
 `
 
 type AddLagSampleParams struct {
 	Provider    string
 	EffectID    string
 	CommittedAt time.Time
+	LagMs       int64
 	Lost        bool
 }
 
@@ -27,6 +28,7 @@ func (q *Queries) AddLagSample(ctx context.Context, db DBTX, arg AddLagSamplePar
 		arg.Provider,
 		arg.EffectID,
 		arg.CommittedAt,
+		arg.LagMs,
 		arg.Lost,
 	)
 	return err
@@ -35,7 +37,7 @@ func (q *Queries) AddLagSample(ctx context.Context, db DBTX, arg AddLagSamplePar
 const claimLagProbe = `-- name: ClaimLagProbe :one
 update lag_probes set tries = tries + 1, next_at = clock_timestamp() + $1::bigint * interval '1 ms'
 where provider = $2 and next_at <= clock_timestamp()
-returning effect_id, ref, begun_at, committed_at, tries, clock_timestamp()::timestamptz as db_now
+returning effect_id, ref, begun_at, committed_at, missed_at, tries, clock_timestamp()::timestamptz as db_now
 `
 
 type ClaimLagProbeParams struct {
@@ -48,6 +50,7 @@ type ClaimLagProbeRow struct {
 	Ref         string
 	BegunAt     time.Time
 	CommittedAt time.Time
+	MissedAt    *time.Time
 	Tries       int32
 	DbNow       time.Time
 }
@@ -60,6 +63,7 @@ func (q *Queries) ClaimLagProbe(ctx context.Context, db DBTX, arg ClaimLagProbeP
 		&i.Ref,
 		&i.BegunAt,
 		&i.CommittedAt,
+		&i.MissedAt,
 		&i.Tries,
 		&i.DbNow,
 	)
@@ -120,17 +124,23 @@ func (q *Queries) NoteProvider(ctx context.Context, db DBTX, arg NoteProviderPar
 }
 
 const postponeLagProbe = `-- name: PostponeLagProbe :exec
-update lag_probes set next_at = clock_timestamp() + $1::bigint * interval '1 ms' where provider = $2 and effect_id = $3
+update lag_probes set next_at = clock_timestamp() + $1::bigint * interval '1 ms', missed_at = coalesce($2, missed_at) where provider = $3 and effect_id = $4
 `
 
 type PostponeLagProbeParams struct {
 	WaitMs   int64
+	MissedAt *time.Time
 	Provider string
 	EffectID string
 }
 
 func (q *Queries) PostponeLagProbe(ctx context.Context, db DBTX, arg PostponeLagProbeParams) error {
-	_, err := db.Exec(ctx, postponeLagProbe, arg.WaitMs, arg.Provider, arg.EffectID)
+	_, err := db.Exec(ctx, postponeLagProbe,
+		arg.WaitMs,
+		arg.MissedAt,
+		arg.Provider,
+		arg.EffectID,
+	)
 	return err
 }
 
