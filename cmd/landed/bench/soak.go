@@ -68,9 +68,9 @@ type SoakReport struct {
 	AuditRows  int64          `json:"audit_rows"`
 	// Where something is unsettled: how some of it stands, and what the background
 	// rounds said last.
-	Open   []string `json:"open,omitempty"`
-	Rounds []string `json:"rounds,omitempty"`
-	Errors     map[string]int `json:"errors,omitempty"` // that callers of Do got, by kind
+	Open   []string       `json:"open,omitempty"`
+	Rounds []string       `json:"rounds,omitempty"`
+	Errors map[string]int `json:"errors,omitempty"` // that callers of Do got, by kind
 }
 
 // OK reports whether everything that must be zero is. Duplicates that an
