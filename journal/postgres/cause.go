@@ -54,8 +54,7 @@ func (s *Store) attention(ctx context.Context, f journal.ListFilter, limit int) 
 		w.add("e.created_at <= ?", f.Cause.To)
 	}
 	if q := strings.TrimSpace(clean(f.Query, 1000)); q != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(q) + "%"
-		w.add("("+text+" || '') like (select lower(?))", like) // in order, not by the trigrams
+		w.add("("+text+" || '') like (select lower(?))", containing(q)) // in order, not by the trigrams
 	}
 	_, order := w.after(journal.ListFilter{Newest: f.Newest}, "e")
 	var effects []listedRow

@@ -8,10 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/landedhq/landed/journal"
-	"github.com/landedhq/landed/journal/postgres"
 )
 
 // TestDecision_ManyWaitAtOnce: a long poll costs the database what it asks when it
@@ -20,18 +17,8 @@ import (
 func TestDecision_ManyWaitAtOnce(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	cfg, err := pgxpool.ParseConfig(d.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
 	x := &tracer{}
-	cfg.ConnConfig.Tracer, cfg.MaxConns = x, 4
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	s := postgres.New(pool, postgres.Options{Policy: journal.DefaultPolicy()})
+	s := d.beside(x)
 	const waiting = 40
 	var wg sync.WaitGroup
 	var ids []string

@@ -192,13 +192,18 @@ func (s *Store) listed(ctx context.Context, f journal.ListFilter, found []listed
 			return nil, nil
 		}
 	}
-	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Query) + "%"
+	like := containing(f.Query)
 	some := w.with(text+" like (select lower(?))", like)
 	rows, err := s.collect(ctx, f, some, some.both(f, rowColumns, fmt.Sprintf("limit %d", fewMatches+1)), limit, page)
 	if err != nil || page.Total <= fewMatches {
 		return rows, err
 	}
 	return s.walk(ctx, f, w.with("("+text+" || '') like (select lower(?))", like), limit, true, page) // hidden from the trigrams
+}
+
+// containing is the pattern of what contains a text.
+func containing(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
 }
 
 // collect reads all of a small set, and sorts and counts it: what matches a

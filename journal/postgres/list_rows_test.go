@@ -111,8 +111,8 @@ func (x *between) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 	return ctx
 }
 
-// listing opens a second store on the desk's database, for the list alone.
-func (d *desk) listing(x pgx.QueryTracer) *postgres.Store {
+// beside opens a second store on the desk's database, whose statements x hears of.
+func (d *desk) beside(x pgx.QueryTracer) *postgres.Store {
 	d.t.Helper()
 	cfg, err := pgxpool.ParseConfig(d.dsn)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestList_ReadsAnEffectOnce(t *testing.T) {
 		ids = append(ids, a.EffectID)
 	}
 	x := &between{text: " attempts "}
-	s := d.listing(x)
+	s := d.beside(x)
 	page := func(want int32) {
 		t.Helper()
 		p, err := s.List(t.Context(), journal.ListFilter{})
@@ -175,7 +175,7 @@ func TestList_AnEffectThatMovesOnWhileItIsRead(t *testing.T) {
 	a := d.begin(r)
 	d.fail(r, a, journal.PhaseSent, false)
 	x := &between{text: " attempts ", do: func() { d.decide(a.EffectID, journal.VerbReissue, journal.NewKey) }}
-	s := d.listing(x)
+	s := d.beside(x)
 	p, err := s.List(t.Context(), journal.ListFilter{})
 	if err != nil || len(p.Rows) != 1 {
 		t.Fatalf("%d rows, %v", len(p.Rows), err)
@@ -204,7 +204,7 @@ func TestList_AnEffectThatGoesWhileItIsRead(t *testing.T) {
 			t.Errorf("purged %d, %v", n, err)
 		}
 	}}
-	p, err := d.listing(x).List(t.Context(), journal.ListFilter{Query: a.EffectID})
+	p, err := d.beside(x).List(t.Context(), journal.ListFilter{Query: a.EffectID})
 	if err != nil || len(p.Rows) != 0 || !x.done.Load() {
 		t.Errorf("%d rows, %v; purged in between: %v", len(p.Rows), err, x.done.Load())
 	}
