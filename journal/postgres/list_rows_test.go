@@ -43,11 +43,7 @@ func TestList_ShowsEveryChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
 	r := request("mail.send", "k")
-	a := d.begin(r)
-	d.fail(r, a, journal.PhaseSent, false)
-	other := request("pay", "other")
-	o := d.begin(other)
-	d.fail(other, o, journal.PhaseSent, false)
+	a, o := parked(d, r), parked(d, request("pay", "other"))
 	at := func() journal.Snapshot { return d.snap(a.EffectID) }
 	claim := func(v journal.ClaimVerb) func() error {
 		return func() error {
@@ -134,10 +130,7 @@ func TestList_ReadsAnEffectOnce(t *testing.T) {
 	d := openDesk(t)
 	var ids []string
 	for _, key := range []string{"a", "b", "c"} {
-		r := request("mail.send", key)
-		a := d.begin(r)
-		d.fail(r, a, journal.PhaseSent, false)
-		ids = append(ids, a.EffectID)
+		ids = append(ids, parked(d, request("mail.send", key)).EffectID)
 	}
 	x := &between{text: " attempts "}
 	s := d.beside(x)
@@ -171,9 +164,7 @@ func TestList_ReadsAnEffectOnce(t *testing.T) {
 func TestList_AnEffectThatMovesOnWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	r := request("mail.send", "k")
-	a := d.begin(r)
-	d.fail(r, a, journal.PhaseSent, false)
+	a := parked(d, request("mail.send", "k"))
 	x := &between{text: " attempts ", do: func() { d.decide(a.EffectID, journal.VerbReissue, journal.NewKey) }}
 	s := d.beside(x)
 	p, err := s.List(t.Context(), journal.ListFilter{})

@@ -9,20 +9,36 @@ import (
 	"time"
 
 	"github.com/landedhq/landed/journal"
+	"github.com/landedhq/landed/journal/postgres"
 )
 
 func (j *listJournal) sampleAt(i int) listSample { return j.samples[i%len(j.samples)] }
 func (j *listJournal) openAt(i int) listSample   { return j.openSamples[i%len(j.openSamples)] }
 
-// lists reads a page by the filter and demands at least some rows.
-func lists(name string, rows int, filter func(j *listJournal, i int) journal.ListFilter) listRead {
+// filtered is what one read of a run asks for.
+type filtered func(j *listJournal, i int) journal.ListFilter
+
+// lists reads a page by the filter, as windows that are open do: again and again.
+// It demands at least some rows.
+func lists(name string, rows int, filter filtered) listRead {
 	return listRead{name, 1, 5, func(ctx context.Context, j *listJournal, i int) error {
-		page, err := j.store.List(ctx, filter(j, i))
-		if err == nil && len(page.Rows) < rows {
-			return fmt.Errorf("%d rows, at least %d expected: %w", len(page.Rows), rows, errWrongAnswer)
-		}
-		return err
+		return readPage(ctx, j.store, rows, filter(j, i))
 	}}
+}
+
+// unseen reads a page that no window has shown for a minute.
+func unseen(name string, rows int, filter filtered) listRead {
+	return listRead{name: name, do: func(ctx context.Context, j *listJournal, i int) error {
+		return readPage(ctx, j.forgetful, rows, filter(j, i))
+	}}
+}
+
+func readPage(ctx context.Context, s *postgres.Store, rows int, f journal.ListFilter) error {
+	page, err := s.List(ctx, f)
+	if err == nil && len(page.Rows) < rows {
+		return fmt.Errorf("%d rows, at least %d expected: %w", len(page.Rows), rows, errWrongAnswer)
+	}
+	return err
 }
 
 // listReads are the reads of pages, of workers and of the background rounds.
@@ -33,17 +49,6 @@ func listReads() []listRead {
 func pageReads() []listRead {
 	type f = journal.ListFilter
 	order := func(s listSample) string { return strings.Fields(s.subject)[3] }
-	// A page that no window has shown for a minute. Whoever keeps one open asks for
-	// the same effects again and again: that is what the targets are for.
-	unseen := func(name string, rows int, f func(j *listJournal, i int) journal.ListFilter) listRead {
-		return listRead{name: name, do: func(ctx context.Context, j *listJournal, i int) error {
-			page, err := j.forgetful.List(ctx, f(j, i))
-			if err == nil && len(page.Rows) < rows {
-				err = errWrongAnswer
-			}
-			return err
-		}}
-	}
 	broad := lists("search that matches every open effect", 1, func(*listJournal, int) f { return f{Query: "refund"} })
 	broad.p50, broad.p99 = 0, 0 // counts up to ten thousand matches
 	return []listRead{

@@ -245,9 +245,9 @@ func (s *soak) run(ctx context.Context) (begun int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var background, workers sync.WaitGroup
-	rounds := s.rounds()
-	s.said = make([]atomic.Pointer[string], len(rounds))
-	for i, round := range rounds {
+	beside := s.rounds()
+	s.said = make([]atomic.Pointer[string], len(beside))
+	for i, round := range beside {
 		background.Go(func() { s.repeat(ctx, round, &s.said[i]) })
 	}
 	injected := make(chan struct{})
